@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* A growable text buffer. Allocation failure is remembered, so that callers check once at the end. */
+#ifndef ND_BASE_STR_H
+#define ND_BASE_STR_H
+
+#include <stdarg.h>
+
+#include "base/base.h"
+
+struct nd_str {
+	char *data; /* owned; terminated whenever not NULL */
+	size_t len, size;
+	bool failed; /* an allocation failed: content is incomplete */
+};
+
+void nd_str_done(struct nd_str *s);
+void nd_str_reset(struct nd_str *s); /* empty, memory kept */
+void nd_str_add(struct nd_str *s, const char *text);
+void nd_str_addn(struct nd_str *s, const char *text, size_t n);
+void nd_str_addc(struct nd_str *s, char c, size_t times);
+void nd_str_addf(struct nd_str *s, const char *fmt, ...) ND_PRINTF(2, 3);
+void nd_str_vaddf(struct nd_str *s, const char *fmt, va_list ap) ND_PRINTF(2, 0);
+/**
+ * nd_str_wrap() - add @text broken into lines, each behind @indent blanks and ended by a newline.
+ * @width: columns of a line, indent included; a longer word stands alone. Newlines in @text stay.
+ */
+void nd_str_wrap(struct nd_str *s, const char *text, unsigned indent, unsigned width);
+/** nd_str_text() - the content, "" when empty. Valid until the next call. */
+const char *nd_str_text(const struct nd_str *s);
+
+#define nd_auto_str ND_CLEANUP(nd_str_done) struct nd_str
+
+static inline bool nd_str_ok(const struct nd_str *s)
+{
+	return !s->failed;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The main thread's event loop, timers and links: connect, accept, read and write framed messages. Knows
+ * nothing of tests; callbacks do.
+ */
+#ifndef ND_CTL_CTL_H
+#define ND_CTL_CTL_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "dialect/dialect.h"
+#include "net/net.h"
+
+struct nd_loop;
+struct nd_watch; /* a descriptor in the loop */
+struct nd_timer;
+
+ND_MUST_CHECK int nd_loop_new(struct nd_loop **ret, struct nd_err *err);
+void nd_loop_free(struct nd_loop *l);
+/** nd_loop_run() - until nd_loop_quit(). Callbacks may add and remove anything, themselves included. */
+ND_MUST_CHECK int nd_loop_run(struct nd_loop *l, struct nd_err *err);
+void nd_loop_quit(struct nd_loop *l);
+
+typedef void (*nd_ready_fn)(void *user, bool readable, bool writable);
+ND_MUST_CHECK int nd_watch_new(struct nd_loop *l, int fd, nd_ready_fn fn, void *user,
+			       struct nd_watch **ret, struct nd_err *err); /* borrowed fd */
+ND_MUST_CHECK int nd_watch_want(struct nd_watch *w, bool read, bool write);
+void nd_watch_free(struct nd_watch *w); /* fd is not closed */
+
+typedef void (*nd_timer_fn)(void *user);
+ND_MUST_CHECK int nd_timer_new(struct nd_loop *l, nd_timer_fn fn, void *user,
+			       struct nd_timer **ret);
+void nd_timer_set(struct nd_timer *t, uint64_t at_ns); /* UINT64_MAX: off. One shot. */
+void nd_timer_free(struct nd_timer *t);
+
+/** nd_loop_signals() - SIGINT, SIGTERM (and SIGHUP) arrive as a call on the main thread. Blocks them. */
+ND_MUST_CHECK int nd_loop_signals(struct nd_loop *l, void (*fn)(void *user, int signal), void *user,
+				  struct nd_err *err);
+
+/* A connection with buffers. Frames are cut by the dialect. */
+struct nd_link;
+
+struct nd_link_ops {
+	void (*up)(void *user);                                     /* connected */
+	void (*message)(void *user, const uint8_t *data, size_t n); /* one frame */
+	void (*down)(void *user, int error,
+		     const struct nd_err *err); /* free the link here or later */
+};
+
+/** nd_link_connect() - under way on return; up() or down() follows, at the latest at @deadline_ns. Tries
+ * the addresses in order. TCP_NODELAY and keep-alive are set. */
+ND_MUST_CHECK int nd_link_connect(struct nd_loop *l, const struct nd_addr *to, size_t to_n,
+				  const struct nd_addr *from, const char *dev, uint64_t deadline_ns,
+				  const struct nd_dialect *d, const struct nd_link_ops *ops,
+				  void *user, struct nd_link **ret, struct nd_err *err);
+/** nd_link_adopt() - an accepted connection; @data/@n was read from it already. Takes @fd. */
+ND_MUST_CHECK int nd_link_adopt(struct nd_loop *l, int fd, const uint8_t *data, size_t n,
+				const struct nd_dialect *d, const struct nd_link_ops *ops,
+				void *user, struct nd_link **ret, struct nd_err *err);
+void nd_link_send(struct nd_link *k, const void *data,
+		  size_t n); /* queued; 64 MiB limit ends the link */
+void nd_link_close(
+	struct nd_link
+		*k); /* after what is queued (5 s at most), then frees itself; no call-backs */
+void nd_link_free(struct nd_link *k); /* at once; callable from its own call-backs */
+int nd_link_fd(const struct nd_link *k);
+const struct nd_addr *nd_link_peer(const struct nd_link *k);
+const struct nd_addr *nd_link_local(const struct nd_link *k);
+
+/* Accepted connections that have not said yet what they are. */
+struct nd_lobby;
+
+struct nd_lobby_ops {
+	bool (*welcome)(void *user,
+			const struct nd_addr *peer); /* --allow; false: closed at once */
+	/* A whole claim was made; take @fd. @rest/@rest_n: bytes read behind the claim. */
+	void (*claimed)(void *user, int fd, const struct nd_addr *peer,
+			const struct nd_claim *claim, const uint8_t *rest, size_t rest_n);
+	void (*datagram)(void *user, int listen_fd, const struct nd_addr *peer,
+			 const struct nd_addr *local, const struct nd_claim *claim);
+};
+
+/** nd_lobby_new() - serve listening sockets (stream and datagram) of one dialect. Connections that make no
+ * claim within @patience_ns are closed; at most @max wait at a time, the oldest leaves first. Accepts in
+ * batches; EMFILE pauses accepting for 100 ms instead of spinning. */
+ND_MUST_CHECK int nd_lobby_new(struct nd_loop *l, const struct nd_dialect *d, uint64_t patience_ns,
+			       unsigned max, const struct nd_lobby_ops *ops, void *user,
+			       struct nd_lobby **ret, struct nd_err *err);
+ND_MUST_CHECK int nd_lobby_listen(struct nd_lobby *b, int fd, const struct nd_transport *t,
+				  struct nd_err *err); /* takes @fd */
+unsigned nd_lobby_waiting(const struct nd_lobby *b);
+void nd_lobby_free(struct nd_lobby *b);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stands in the bytes. Memory only; each call gets a whole batch, the loop is inside.
+ * To add a frame: src/frame/x.c with a const struct nd_frame, one row in frames.def.
+ */
+#ifndef ND_FRAME_FRAME_H
+#define ND_FRAME_FRAME_H
+
+#include <sys/uio.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "stat/counters.h"
+#include "stat/hist.h"
+#include "stat/seq.h"
+
+/* Datagrams of one system call, or one piece of a stream (n = 1). */
+struct nd_batch {
+	struct iovec *iov; /* one per message */
+	uint32_t n;
+	uint64_t now_ns;          /* send: the instant stamped; receive: when the call returned */
+	const uint64_t *stamp_ns; /* receive: kernel arrival stamps, wall clock, or NULL */
+};
+
+/* Per flow and direction, in the flow's slot; zeroed before the run. */
+struct nd_frame_state {
+	uint64_t flow;      /* number over the whole test */
+	uint64_t next;      /* send: next sequence number; stream: offset of the next byte */
+	struct nd_seq *seq; /* receive, datagrams: owned by the flow; NULL for streams */
+	uint64_t message_bytes;
+};
+
+struct nd_frame {
+	const char *name, *help;
+	bool datagram, stream; /* what it can travel in */
+	bool fills; /* fill must run before each send (else the buffer is prepared once) */
+	bool takes; /* take must see the bytes (else trunc receive is allowed) */
+	/* Prepare the shared send buffer once. */
+	void (*prepare)(void *buf, size_t size, enum nd_payload payload, uint64_t seed);
+	/* Write headers / pattern into a batch about to be sent. NULL: nothing. */
+	void (*fill)(struct nd_frame_state *s, struct nd_batch *b);
+	/* Undo fill for the last @unsent messages, which the socket did not take. NULL: nothing. */
+	void (*unfill)(struct nd_frame_state *s, uint32_t unsent);
+	/* Look at what was received: rx_unique, rx_duplicate, rx_reordered, rx_foreign, rx_corrupt,
+	 * rx_highest of both counters. Returns messages of this flow (foreign ones not counted). NULL: all. */
+	uint32_t (*take)(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,
+			 struct nd_counters *sum);
+	/* Turn a received batch into its own reply. NULL: bytes go back as they are. */
+	void (*turn)(struct nd_frame_state *s, struct nd_batch *b);
+};
+
+const struct nd_frame *nd_frame_at(size_t n);
+const struct nd_frame *nd_frame_find(const char *name);
+const char *nd_frame_names(size_t n, const char **ret_help);
+
+/** nd_payload_fill() - random (xorshift from @seed), zero, or the verify pattern from offset 0. */
+void nd_payload_fill(void *buf, size_t size, enum nd_payload payload, uint64_t seed);
+
+#endif

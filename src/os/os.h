@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the machine counted: CPU, interrupts, softirqs, interfaces, queues, protocol counters, host
+ * facts. Snapshots are plain copies that are safe to subtract, whatever interface or moment they come
+ * from, so that a report and a live monitor read the same source. Linux behind it; every path starts
+ * at a root that tests replace by a copied tree.
+ */
+#ifndef ND_OS_OS_H
+#define ND_OS_OS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct nd_os; /* open files and the root; one per thread that reads */
+
+/** nd_os_open() - @root: "" for the machine, or a folder that holds proc/ and sys/. */
+ND_MUST_CHECK int nd_os_open(const char *root, struct nd_os **ret, struct nd_err *err);
+void nd_os_free(struct nd_os *os);
+
+/* ---- CPU: ns since boot, by kind, as the kernel accounts them (USER_HZ ticks) ---- */
+struct nd_cpu_times {
+	uint64_t user_ns, nice_ns, system_ns, idle_ns, iowait_ns, irq_ns, softirq_ns, steal_ns;
+};
+
+struct nd_softirqs {
+	uint64_t net_rx, net_tx, timer, sched, other;
+};
+
+/* Protocol counters of this network namespace; ND_UNKNOWN where a kernel lacks one. */
+#define ND_SNMP(X)                                           \
+	X(tcp_in_segs, "Tcp", "InSegs")                      \
+	X(tcp_out_segs, "Tcp", "OutSegs")                    \
+	X(tcp_retrans_segs, "Tcp", "RetransSegs")            \
+	X(tcp_in_errs, "Tcp", "InErrs")                      \
+	X(tcp_listen_overflows, "TcpExt", "ListenOverflows") \
+	X(tcp_listen_drops, "TcpExt", "ListenDrops")         \
+	X(tcp_backlog_drop, "TcpExt", "TCPBacklogDrop")      \
+	X(udp_in_datagrams, "Udp", "InDatagrams")            \
+	X(udp_out_datagrams, "Udp", "OutDatagrams")          \
+	X(udp_no_ports, "Udp", "NoPorts")                    \
+	X(udp_in_errors, "Udp", "InErrors")                  \
+	X(udp_rcvbuf_errors, "Udp", "RcvbufErrors")          \
+	X(udp_sndbuf_errors, "Udp", "SndbufErrors")          \
+	X(udp_in_csum_errors, "Udp", "InCsumErrors")         \
+	X(udp6_in_datagrams, "Udp6", "InDatagrams")          \
+	X(udp6_out_datagrams, "Udp6", "OutDatagrams")        \
+	X(udp6_rcvbuf_errors, "Udp6", "RcvbufErrors")        \
+	X(udp6_sndbuf_errors, "Udp6", "SndbufErrors")        \
+	X(ip_in_discards, "Ip", "InDiscards")                \
+	X(ip_out_discards, "Ip", "OutDiscards")              \
+	X(ip_out_no_routes, "Ip", "OutNoRoutes")             \
+	X(ip_reasm_fails, "Ip", "ReasmFails")                \
+	X(ip_frag_creates, "Ip", "FragCreates")
+
+struct nd_snmp {
+#define X(name, group, key) uint64_t name;
+	ND_SNMP(X)
+#undef X
+};
+
+struct nd_softnet {
+	uint64_t processed, dropped, time_squeeze, received_rps, flow_limit; /* summed over CPUs */
+};
+
+/* One interface. qdisc_* from the root qdisc and its children (netlink); ND_UNKNOWN when not readable. */
+struct nd_nic {
+	uint64_t ifindex;
+	char name[64];
+	uint64_t rx_packets, rx_bytes, rx_dropped, rx_errors, rx_missed, rx_nohandler;
+	uint64_t tx_packets, tx_bytes, tx_dropped, tx_errors, tx_carrier_errors;
+	uint64_t qdisc_packets, qdisc_bytes, qdisc_drops, qdisc_overlimits, qdisc_requeues;
+	uint64_t qdisc_backlog_packets;
+};
+
+struct nd_process {
+	uint64_t user_ns, system_ns, voluntary_switches, involuntary_switches, minor_faults,
+		rss_bytes;
+	uint64_t peak_rss_bytes;
+};
+
+struct nd_os_sample {
+	uint64_t at_ns; /* monotonic */
+	uint32_t cpus;
+	struct nd_cpu_times all;
+	struct nd_cpu_times *cpu; /* [cpus], owned: nd_os_sample_done() */
+	uint64_t *cpu_net_rx;     /* [cpus] NET_RX softirqs; may be NULL */
+	uint32_t nics;
+	struct nd_nic *nic; /* owned */
+	struct nd_softirqs softirqs;
+	struct nd_snmp snmp;
+	struct nd_softnet softnet;
+	struct nd_process self;
+	uint64_t interrupts, context_switches; /* machine-wide; ND_UNKNOWN when unreadable */
+	uint64_t conntrack_count, conntrack_max;
+};
+
+/** nd_os_sample() - read everything once, about 0.3 ms. What cannot be read is ND_UNKNOWN, never 0. */
+ND_MUST_CHECK int nd_os_sample(struct nd_os *os, struct nd_os_sample *ret);
+/** nd_os_since() - difference of two samples. CPUs are matched by number, interfaces by index; what is
+ * missing at one end, or ran backwards (reset), becomes ND_UNKNOWN; 32-bit wraps are undone. Allocates. */
+ND_MUST_CHECK int nd_os_since(const struct nd_os_sample *now, const struct nd_os_sample *then,
+			      struct nd_os_sample *ret);
+void nd_os_sample_done(struct nd_os_sample *s);
+const struct nd_nic *nd_os_nic(const struct nd_os_sample *s, const char *name);
+
+/* ---- facts: what does not change during a run. Strings in the caller's arena, NULL when unknown ---- */
+struct nd_host_facts {
+	const char *hostname, *kernel, *machine, *os_name, *cpu_model, *boot_id, *netns_id;
+	const char *clocksource, *governor, *congestion_control, *default_qdisc;
+	const char *virtualization; /* hypervisor vendor from DMI / cpuid flag, container kind */
+	uint64_t cpus_online, cpus_allowed, numa_nodes, smt, cpu_mhz;
+	uint64_t rmem_max_bytes, wmem_max_bytes, somaxconn, netdev_max_backlog, fd_limit;
+	uint64_t memory_bytes, port_range_low, port_range_high;
+	uint64_t clock_read_ns; /* measured: one nd_now_ns() */
+	double cgroup_cpus;     /* CPU quota in cores, NAN when none */
+};
+
+ND_MUST_CHECK int nd_os_host(struct nd_os *os, struct nd_arena *a, struct nd_host_facts *ret);
+
+struct nd_nic_facts {
+	const char *name, *driver, *driver_version, *firmware, *duplex, *bus, *mac, *qdisc;
+	const char *offloads; /* "tso gso gro rx-checksum tx-checksum", those that are on */
+	uint64_t ifindex, mtu_bytes, speed_mbps, rx_queues, tx_queues, rx_ring, tx_ring;
+	int64_t numa_node;   /* -1 none, INT64_MIN unknown */
+	const char *cpulist; /* CPUs near it, "0-3" */
+	bool is_loopback, is_virtual;
+};
+
+/** nd_os_nic_facts() - @name of an interface in this namespace. -ENODEV. */
+ND_MUST_CHECK int nd_os_nic_facts(struct nd_os *os, const char *name, struct nd_arena *a,
+				  struct nd_nic_facts *ret);
+/** nd_os_nic_for() - name of the interface that holds the given local address (IPv4-mapped understood). */
+ND_MUST_CHECK int nd_os_nic_for(const void *sockaddr, char *ret, size_t size);
+
+/** nd_os_cpulist() - parse "0,2-3" into numbers; at most @room. Count or -EINVAL. */
+int nd_os_cpulist(const char *text, uint32_t *ret, size_t room);
+/** nd_os_allowed_cpus() - this process' affinity list. Count. */
+int nd_os_allowed_cpus(uint32_t *ret, size_t room);
+
+/* ---- cycles: perf_event where the machine has it ---- */
+struct nd_perf;
+/** nd_perf_open() - count user+kernel cycles of this process and its future threads. -ENOENT: no counter. */
+ND_MUST_CHECK int nd_perf_open(struct nd_perf **ret);
+uint64_t nd_perf_cycles(struct nd_perf *p); /* since open; ND_UNKNOWN when NULL */
+void nd_perf_free(struct nd_perf *p);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Command-line faces: which words a user may type and the plan they mean. No loop, no socket.
+ * To add a face: src/persona/x.c with a const struct nd_persona, one row in personas.def.
+ */
+#ifndef ND_PERSONA_PERSONA_H
+#define ND_PERSONA_PERSONA_H
+
+#include "opt/opt.h"
+#include "plan/plan.h"
+
+/* One verb of a face: its options and what they make of the plan. */
+struct nd_face {
+	const char *verb; /* "stream"; NULL: the persona has no verbs */
+	enum nd_verb plan_verb;
+	const struct nd_opt_set *set; /* target: struct nd_plan */
+	/* What rows cannot express; operands are put in place here. 0 or -EINVAL with a sentence. */
+	int (*settle)(struct nd_plan *plan, const struct nd_strv *operands, struct nd_err *err);
+};
+
+struct nd_persona {
+	const char *name, *help;     /* also the link name */
+	const struct nd_face *faces; /* ends with .set NULL */
+	const char *dialect;         /* default */
+};
+
+const struct nd_persona *nd_persona_at(size_t n);
+const struct nd_persona *nd_persona_find(const char *name);
+
+/* What main does next. */
+enum nd_persona_next { ND_NEXT_RUN, ND_NEXT_PRINT /* out, exit 0 */ };
+
+/** nd_persona_read() - argv to plan: link name or first word picks persona and verb, options are parsed,
+ * the plan derived and checked. @out gets help, version or generated text when asked for.
+ * Return: enum nd_persona_next, or -EINVAL with one sentence (exit code 2). */
+int nd_persona_read(int argc, char **argv, struct nd_plan *plan, struct nd_str *out,
+		    struct nd_err *err);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What to run. Filled by a persona from options (or by a dialect from a peer's request), judged once
+ * by nd_plan_check(), then const. Base units only: ns, bytes, bit/s. Strings live in .arena.
+ */
+#ifndef ND_PLAN_PLAN_H
+#define ND_PLAN_PLAN_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/field.h"
+
+#define ND_DEFAULT_PORT  7575
+#define ND_MAX_FLOWS     100000
+#define ND_MAX_WORKLOADS 4
+#define ND_MAX_MESSAGE   (1ull << 30)
+#define ND_MAX_DATAGRAM  65507ull
+#define ND_FIRST_BYTES   16384u               /* a stream flow's first send is never more */
+#define ND_MAX_CHUNK_NS  (10ull * 1000000ull) /* a paced chunk is at most this much of the rate */
+
+enum nd_verb { ND_VERB_SERVE, ND_VERB_STREAM, ND_VERB_MAX };
+
+/* Which end has the active role of a workload: sends a stream, makes requests, opens connections. */
+enum nd_end_kind { ND_CLIENT, ND_SERVER, ND_ENDS };
+
+enum nd_payload { ND_PAYLOAD_RANDOM, ND_PAYLOAD_ZERO, ND_PAYLOAD_PATTERN, ND_PAYLOAD_MAX };
+
+enum nd_af { ND_AF_ANY, ND_AF_IPV4, ND_AF_IPV6, ND_AF_MAX };
+
+/* One traffic pattern over a set of flows. --bidir is two of them, --load will be two. */
+struct nd_workload {
+	enum nd_end_kind active; /* who sends (stream) or asks (rr) */
+	const char *load;        /* registry names: loads.def, frames.def, transports.def */
+	const char *frame;
+	const char *transport;
+	uint64_t flows;      /* 1..ND_MAX_FLOWS */
+	uint64_t first_flow; /* number of its first flow in the test: flows are numbered over all */
+	uint64_t message_bytes;  /* one send or datagram; stream default 1 MiB at 1 flow */
+	uint64_t request_bytes;  /* rr */
+	uint64_t response_bytes; /* rr */
+	uint64_t rate_bps;       /* payload bit/s over all flows; 0: unlimited */
+	uint64_t rate_ops;       /* messages/s over all flows; 0: unlimited */
+	uint64_t total_bytes;    /* end after this many over all flows; 0: end by time */
+};
+
+/* Socket settings; 0 / NULL / false: leave the system's. */
+struct nd_sockopts {
+	const char *cc;
+	uint64_t sndbuf_bytes, rcvbuf_bytes; /* as asked; the kernel may clamp or double */
+	uint64_t mss_bytes;
+	uint64_t dscp; /* 0..63 */
+	bool has_dscp;
+	bool nodelay;
+	bool fragment; /* UDP: let the network fragment (default: don't-fragment is set) */
+};
+
+/* What the server allows; never travels. */
+struct nd_serve {
+	struct nd_strv listen; /* addresses, empty: all, dual-stack */
+	struct nd_strv allow;  /* CIDRs, empty: everybody */
+	struct nd_strv also;   /* personalities' ports to open beside, later */
+	uint64_t max_time_ns;
+	uint64_t max_flows;
+	uint64_t max_tests;
+	bool once;
+};
+
+/* What the user wants to see; never travels. */
+struct nd_output {
+	const char *format; /* writers.def */
+	const char *file;   /* NULL: stdout */
+	bool json_lines;
+	bool quiet;   /* no interim lines */
+	bool verbose; /* per-flow rows, more facts */
+};
+
+struct nd_plan {
+	struct nd_arena arena; /* owns every string and list below */
+	enum nd_verb verb;
+
+	/* where */
+	const char *host; /* as typed */
+	uint64_t port;
+	enum nd_af af;
+	struct nd_strv bind; /* client source addresses, or "%dev" */
+	uint64_t connect_timeout_ns;
+
+	/* what */
+	struct nd_workload workload[ND_MAX_WORKLOADS];
+	uint64_t workloads;
+	uint64_t duration_ns, warmup_ns, cooldown_ns, interval_ns;
+	uint64_t drain_ns; /* receivers wait at most this long for the tail */
+
+	/* how */
+	uint64_t threads;    /* per end; 0: as many as both ends have CPUs, at most the flows */
+	const char *engine;  /* engines.def, "auto" */
+	const char *tx, *rx; /* transfer pair: xfers of engines, "copy" */
+	enum nd_payload payload;
+	bool verify;
+	bool mptcp;
+	const char *pin; /* NULL: none; "auto"; "0,2-3" (this end's list) */
+	struct nd_sockopts sock;
+
+	/* as typed, before nd_plan_derive() makes workloads of it */
+	struct {
+		uint64_t flows, message_bytes, total_bytes, request_bytes, response_bytes;
+		uint64_t bps, ops;
+		bool bps_per_flow, ops_per_flow;
+		bool udp, reverse, bidir;
+		bool has_message_bytes, has_warmup, has_time;
+		const char *shape; /* loads.def */
+	} ask;
+
+	struct nd_serve serve;
+	struct nd_output out;
+};
+
+/** nd_plan_init() - empty plan; strings are added with nd_arena_dup(&plan->arena, ...). */
+void nd_plan_init(struct nd_plan *plan);
+void nd_plan_done(struct nd_plan *plan);
+
+/** nd_plan_derive() - turn .ask into workloads and defaults that rows cannot express (UDP frames,
+ * reverse, bidir, rr sizes, -n without warm-up). Before nd_plan_check(). */
+ND_MUST_CHECK int nd_plan_derive(struct nd_plan *plan, struct nd_err *err);
+
+/** nd_plan_check() - the one judge of combinations; a sentence says why not. Also run by the server
+ * on what a peer sent, so nothing in it may trust sizes or strings. */
+ND_MUST_CHECK int nd_plan_check(const struct nd_plan *plan, struct nd_err *err);
+
+/** nd_plan_limits() - what a server refuses: its own policy against a peer's plan. */
+ND_MUST_CHECK int nd_plan_limits(const struct nd_plan *plan, const struct nd_serve *policy,
+				 struct nd_err *err);
+
+uint64_t nd_plan_flows(const struct nd_plan *plan); /* over all workloads */
+/** nd_plan_share() - the @index-th of @parts shares of @total: shares differ by at most 1, first ones larger. */
+uint64_t nd_plan_share(uint64_t total, uint64_t parts, uint64_t index);
+/** nd_plan_workload_of() - which workload owns flow number @flow. */
+unsigned nd_plan_workload_of(const struct nd_plan *plan, uint64_t flow);
+
+/* The part of a plan that travels to the peer and stands in a report. */
+extern const struct nd_table nd_plan_table, nd_workload_table;
+extern const char *const nd_verb_names[], *const nd_end_names[], *const nd_payload_names[],
+									 *const nd_af_names[];
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writers render an event stream and a result. They never measure; figures come from rows.
+ * To add a format: src/report/x.c with a const struct nd_writer, one row in writers.def.
+ */
+#ifndef ND_REPORT_REPORT_H
+#define ND_REPORT_REPORT_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "result/progress.h"
+#include "result/result.h"
+
+struct nd_report_cfg {
+	const char *format;
+	const char *file; /* NULL: stdout; else replaced atomically at the end */
+	bool json_lines;
+	bool quiet, verbose;
+	bool tty;   /* stdout is a terminal */
+	int out_fd; /* 1 */
+};
+
+struct nd_report; /* an opened report */
+
+struct nd_writer {
+	const char *name, *help;
+	/* Each returns text to be written now (appended to @out); NULL members: nothing. */
+	void (*begin)(const struct nd_report_cfg *cfg, struct nd_str *out);
+	void (*progress)(const struct nd_report_cfg *cfg, const struct nd_progress_event *ev,
+			 struct nd_str *out);
+	void (*result)(const struct nd_report_cfg *cfg, const struct nd_result *r,
+		       struct nd_str *out);
+	void (*failed)(const struct nd_report_cfg *cfg, const struct nd_err *err,
+		       struct nd_str *out);
+};
+
+const struct nd_writer *nd_writer_at(size_t n);
+const struct nd_writer *nd_writer_find(const char *name);
+const char *nd_writer_names(size_t n, const char **ret_help);
+
+ND_MUST_CHECK int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret,
+				 struct nd_err *err);
+/** nd_report_progress() - each line is written and flushed at once (stdout), or kept for the file. */
+ND_MUST_CHECK int nd_report_progress(struct nd_report *r, const struct nd_progress_event *ev);
+ND_MUST_CHECK int nd_report_result(struct nd_report *r, const struct nd_result *res,
+				   struct nd_err *err);
+ND_MUST_CHECK int nd_report_failed(struct nd_report *r, const struct nd_err *failure,
+				   struct nd_err *err);
+void nd_report_free(struct nd_report *r);
+
+/* Shared by text writers: figures with SI or IEC scaling and their unit, from a field row. */
+void nd_figure_text(struct nd_str *out, const struct nd_field *f, const void *base);
+void nd_scaled_text(struct nd_str *out, double value, enum nd_measure m);
+
+#endif

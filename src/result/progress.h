@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What a session tells while it runs: an event stream that writers render. */
+#ifndef ND_RESULT_PROGRESS_H
+#define ND_RESULT_PROGRESS_H
+
+#include "result/result.h"
+
+enum nd_progress {
+	ND_PROG_LISTENING, /* .text: where */
+	ND_PROG_CONNECTED, /* .text: to whom */
+	ND_PROG_PHASE,     /* .text: phase name */
+	ND_PROG_INTERVAL,  /* .interval, .direction, .flows */
+	ND_PROG_WARNING,   /* .text */
+};
+
+struct nd_progress_event {
+	enum nd_progress what;
+	const char *text;
+	const char *direction; /* label */
+	const struct nd_interval_joint *interval;
+	bool from_receiver; /* interval figures are the receiver's */
+	bool datagram, transactions;
+};
+
+/* Where a session sends its events; called on the main thread only. */
+struct nd_sink {
+	void (*progress)(void *user, const struct nd_progress_event *ev);
+	void *user;
+};
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A finished run as plain data: what both ends measured and what follows from it. Field rows (rows.c) name
+ * each figure once: key, label, unit, type, place. What one end measured (struct nd_side) travels over
+ * the control connection by the same rows.
+ * To add a metric: a member here, one row in rows.c; every report format and doc/results.md follow.
+ */
+#ifndef ND_RESULT_RESULT_H
+#define ND_RESULT_RESULT_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/field.h"
+#include "base/str.h"
+#include "os/os.h"
+#include "stat/counters.h"
+#include "stat/hist.h"
+
+/* ------------------------------------------------------------------ what one end measured ---------- */
+
+/* One interval of one workload at one end, summed over its workers. Times are ns since the agreed start,
+ * true instants (mean over workers). */
+struct nd_interval_sample {
+	uint64_t index;    /* 0 is the first after the agreed start */
+	const char *phase; /* "warmup", "measure", "cooldown", "drain" */
+	uint64_t workload;
+	double start_s, end_s;
+	double seconds; /* true length: sum over workers of bytes/length is the rate */
+	uint64_t tx_bytes, tx_messages, tx_refused;
+	uint64_t rx_bytes, rx_messages, rx_unique, rx_duplicate, rx_reordered, rx_lost;
+	uint64_t transactions;
+	double tx_bps, rx_bps;    /* each worker's bytes over its own true length, summed */
+	uint64_t tcp_retransmits; /* since the interval before, sampled flows; ND_UNKNOWN */
+};
+
+/* Totals over a stretch of time, one workload at one end. */
+struct nd_totals {
+#define X(name) uint64_t name;
+	ND_COUNTERS(X)
+#undef X
+	double seconds;            /* true length, mean over workers */
+	double tx_bps, rx_bps;     /* sum over workers of bytes / that worker's true length */
+	uint64_t start_ns, end_ns; /* mean true edges, ns since the agreed start */
+};
+
+struct nd_flow_row {
+	uint64_t flow; /* number over the whole test */
+	uint64_t workload, worker;
+	uint64_t window_tx_bytes, window_rx_bytes; /* inside the measured window */
+	uint64_t tx_bytes, rx_bytes, tx_messages, rx_messages, rx_unique, rx_duplicate,
+		rx_reordered; /* whole run */
+	uint64_t transactions;
+	int64_t first_ns,
+		last_ns; /* first and last payload, ns since the agreed start; INT64_MIN none */
+	double jitter_us;
+	uint64_t retransmits, rtt_us, min_rtt_us, cwnd_segments,
+		mss_bytes; /* TCP at the end; ND_UNKNOWN */
+	const char *error; /* what ended it early, NULL */
+};
+
+/* tcp_info over sampled flows of one workload, sender's side. */
+struct nd_tcp_stats {
+	uint64_t flows_sampled;
+	uint64_t retransmits; /* all flows, whole run */
+	double rtt_min_us, rtt_mean_us, rtt_p99_us;
+	double cwnd_mean_segments;
+	uint64_t mss_bytes;
+	const char *cc; /* read back from the sockets */
+	double rwnd_limited_ratio, sndbuf_limited_ratio, cwnd_limited_ratio; /* of busy time */
+	double delivery_rate_bps; /* mean of last samples */
+};
+
+/* One workload as this end saw it. */
+struct nd_part {
+	uint64_t workload;
+	bool active;                  /* this end sent / asked */
+	struct nd_totals window, run; /* measured window; first byte to drain */
+	struct nd_list intervals;     /* struct nd_interval_sample */
+	struct nd_list flows;         /* struct nd_flow_row */
+	struct nd_tcp_stats tcp;      /* ND_UNKNOWN members when not TCP */
+	double jitter_us;             /* mean over flows, RFC 3550 */
+	uint64_t sndbuf_bytes, rcvbuf_bytes, path_mtu_bytes; /* effective, first flow */
+	bool nodelay;
+	/* rr: round trips */
+	uint64_t rtt_count;
+	double rtt_min_us, rtt_mean_us, rtt_p50_us, rtt_p90_us, rtt_p99_us, rtt_p999_us, rtt_max_us;
+	const char *tx_technique, *rx_technique, *engine, *pacer;
+};
+
+struct nd_cpu_row {
+	uint64_t cpu;
+	double user_ratio, system_ratio, irq_ratio, softirq_ratio, steal_ratio, idle_ratio,
+		busy_ratio;
+};
+
+/* CPU and kernel counters of one end over the measured window (its own true length). */
+struct nd_machine {
+	double seconds;
+	struct nd_list cpus; /* struct nd_cpu_row */
+	double busy_cores;   /* all CPUs, user+system+irq+softirq+nice, in cores */
+	double user_cores, system_cores, irq_cores, softirq_cores, steal_cores, idle_cores;
+	double process_cores; /* this program's user + system */
+	uint64_t busiest_cpu;
+	double busiest_ratio, busiest_softirq_ratio;
+	double steal_ratio; /* of all CPU time */
+	uint64_t cycles;    /* perf, this process; ND_UNKNOWN */
+	uint64_t interrupts, context_switches, softirq_net_rx, softirq_net_tx, softirq_other;
+	uint64_t voluntary_switches, involuntary_switches;
+	uint64_t peak_rss_bytes;
+	/* where packets could vanish: differences over the whole run */
+	uint64_t softnet_dropped, softnet_squeezed;
+	uint64_t udp_in_datagrams, udp_no_ports, udp_rcvbuf_errors, udp_sndbuf_errors,
+		udp_in_csum_errors;
+	uint64_t tcp_retrans_segs, tcp_listen_overflows, tcp_backlog_drop;
+	uint64_t ip_out_discards, ip_in_discards, ip_frag_creates, ip_reasm_fails;
+	const char *nic; /* the interface of the test's address */
+	uint64_t nic_rx_packets, nic_rx_bytes, nic_rx_dropped, nic_rx_errors;
+	uint64_t nic_tx_packets, nic_tx_bytes, nic_tx_dropped, nic_tx_errors;
+	uint64_t qdisc_drops, qdisc_backlog_packets;
+};
+
+/* Everything one end contributes. */
+struct nd_side {
+	const char *name;    /* "client", "server" */
+	const char *address; /* local address of the test */
+	const char *version;
+	struct nd_host_facts host;
+	struct nd_nic_facts nic_facts;
+	struct nd_machine machine;
+	uint64_t threads;
+	struct nd_list parts; /* struct nd_part, one per workload */
+	bool partial;
+	const char *partial_reason;
+	uint64_t overlapped_tests; /* server: other tests that ran at the same time */
+	int64_t start_ns;          /* its own first edge, ns after the agreed start */
+};
+
+/* ------------------------------------------------------------------ what follows ------------------- */
+
+/* One workload, both ends joined. */
+struct nd_flow_joint {
+	uint64_t flow;
+	double goodput_bps, offered_bps;     /* in the window */
+	uint64_t sent_bytes, received_bytes; /* whole run */
+	uint64_t sent_messages, received_messages, lost_messages, duplicate_messages,
+		reordered_messages;
+	double jitter_us;
+	uint64_t retransmits, rtt_us, cwnd_segments;
+	const char *error;
+};
+
+struct nd_interval_joint {
+	double start_s, end_s;
+	const char *phase;
+	double goodput_bps, offered_bps;
+	uint64_t received_bytes, sent_bytes, received_messages, sent_messages, lost_messages,
+		retransmits;
+	uint64_t transactions;
+};
+
+struct nd_spread_rows {
+	double min_bps, median_bps, max_bps, jain;
+};
+
+/* Where datagrams went, whole run; ND_UNKNOWN where nobody could see. */
+struct nd_loss {
+	uint64_t offered;     /* given to the socket, refused ones included */
+	uint64_t refused;     /* by the socket: EAGAIN is no loss, ENOBUFS and the like are */
+	uint64_t sent;        /* taken by the socket */
+	uint64_t qdisc_drops; /* sender's queueing discipline */
+	uint64_t sender_nic_drops;
+	uint64_t receiver_nic_drops;
+	uint64_t receiver_backlog_drops; /* softnet */
+	uint64_t receive_buffer_drops;   /* socket buffer full */
+	uint64_t no_port;
+	uint64_t checksum;
+	uint64_t received; /* distinct, read by the program */
+	uint64_t lost;     /* sent - received */
+	uint64_t duplicate, reordered;
+	uint64_t unplaced; /* lost and in none of the rows: the network in between */
+	double lost_ratio; /* of sent */
+};
+
+struct nd_direction {
+	const char *label; /* "client to server" */
+	const char *sender, *receiver;
+	const char *load, *transport;
+	uint64_t flows;
+	/* the measured window, receiver's count */
+	double goodput_bps, offered_bps;
+	uint64_t received_bytes, sent_bytes;
+	double window_s, asked_window_s, sender_window_s;
+	double messages_per_s, transactions_per_s;
+	double lost_ratio; /* in the window, from sequence numbers */
+	/* whole run, after drain */
+	uint64_t total_sent_bytes, total_received_bytes, total_sent_messages,
+		total_received_messages;
+	bool agreed; /* stream: both ends counted the same number of bytes */
+	double jitter_us;
+	struct nd_loss loss; /* datagrams */
+	struct nd_tcp_stats tcp;
+	struct nd_spread_rows spread; /* goodput over flows, from 2 flows on */
+	double start_skew_ms;         /* latest minus earliest first payload over flows */
+	double start_skew_p50_ms;
+	uint64_t failed_flows;
+	/* rr */
+	uint64_t rtt_count;
+	double rtt_min_us, rtt_mean_us, rtt_p50_us, rtt_p90_us, rtt_p99_us, rtt_p999_us, rtt_max_us;
+	double sender_cpu_s_per_gb,
+		receiver_cpu_s_per_gb; /* machine-wide busy core-seconds per 10^9 bytes */
+	double sender_cycles_per_byte, receiver_cycles_per_byte;
+	const char *cycles_source; /* "perf" or "estimated from CPU time and nominal MHz" */
+	double steady;             /* 1 steady, 0 not, NAN too few intervals */
+	struct nd_list intervals;  /* struct nd_interval_joint */
+	struct nd_list flow_rows;  /* struct nd_flow_joint */
+};
+
+struct nd_warning {
+	const char *key;      /* stable: "same_host", ... */
+	const char *sentence; /* with the figures in it */
+};
+
+struct nd_result {
+	struct nd_arena arena;
+	const char *tool, *version, *verb;
+	uint64_t started_unix_ms;
+	const char *started; /* ISO 8601 */
+	const char *target;  /* as typed */
+	bool partial;
+	const char *partial_reason;
+	bool same_host;   /* equal boot id: not a network result; CPU shown once */
+	const void *plan; /* borrowed; described by plan_table */
+	const struct nd_table *plan_table;
+	/* agreed start */
+	double clock_offset_us,
+		clock_rtt_us;      /* server's clock minus client's, min-RTT estimate, its RTT */
+	double clock_drift_us;     /* offset after minus before */
+	struct nd_list directions; /* struct nd_direction */
+	struct nd_side *client, *server; /* NULL: not told */
+	struct nd_list warnings;         /* struct nd_warning */
+};
+
+/* Rows. */
+extern const struct nd_table nd_side_table, nd_part_table, nd_interval_table, nd_flow_row_table,
+	nd_direction_table, nd_result_table, nd_warning_table, nd_interval_joint_table,
+	nd_machine_table, nd_host_table, nd_nic_facts_table;
+
+void nd_result_init(struct nd_result *r);
+void nd_result_done(struct nd_result *r);
+
+/* What the plan says that the joint figures need; filled by session. */
+struct nd_result_ask {
+	uint64_t workloads;
+
+	struct {
+		bool client_active, datagram;
+		uint64_t flows, message_bytes, total_bytes, rate_bps;
+		const char *load, *transport;
+	} workload[8];
+
+	double window_s; /* asked measured window */
+	double interval_s;
+};
+
+/** nd_result_join() - derive directions from what both ends measured (either may be NULL). -ENOMEM. */
+ND_MUST_CHECK int nd_result_join(struct nd_result *r, const struct nd_result_ask *ask,
+				 struct nd_err *err);
+/** nd_result_warn() - run every row of warn.c over the joined result. -ENOMEM. */
+ND_MUST_CHECK int nd_result_warn(struct nd_result *r);
+/** nd_machine_from() - CPU and counters from two samples around the window and two around the run. */
+ND_MUST_CHECK int nd_machine_from(const struct nd_os_sample *window, const struct nd_os_sample *run,
+				  const char *nic, struct nd_arena *a, struct nd_machine *ret);
+
+/* Documentation of every key, generated from the rows. */
+void nd_result_schema(struct nd_str *out);
+void nd_result_doc(struct nd_str *out);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* A window of bits behind the highest sequence number; bit @seq modulo the window. */
+#include <string.h>
+
+#include "stat/seq.h"
+
+static bool test_and_set(struct nd_seq *s, uint64_t seq)
+{
+	uint64_t *word = &s->seen[seq % ND_SEQ_WINDOW / 64], bit = 1ull << seq % 64;
+	bool was = *word & bit;
+
+	*word |= bit;
+	return was;
+}
+
+/* Forget what leaves the window when @seq becomes the highest. */
+static void advance(struct nd_seq *s, uint64_t seq)
+{
+	uint64_t i;
+
+	if (seq - s->next >= ND_SEQ_WINDOW) {
+		memset(s->seen, 0, sizeof(s->seen));
+	} else {
+		for (i = s->next; i <= seq; i++)
+			s->seen[i % ND_SEQ_WINDOW / 64] &= ~(1ull << i % 64);
+	}
+	s->next = seq + 1;
+}
+
+enum nd_seq_kind nd_seq_take(struct nd_seq *s, uint64_t seq)
+{
+	if (seq == UINT64_MAX) /* no sender counts that far, and next would start again at 0 */
+		return ND_SEQ_TOO_OLD;
+	if (seq >= s->next) {
+		advance(s, seq);
+		(void)test_and_set(s, seq); /* just cleared */
+		return ND_SEQ_NEW;
+	}
+	if (s->next - seq > ND_SEQ_WINDOW)
+		return ND_SEQ_TOO_OLD;
+	return test_and_set(s, seq) ? ND_SEQ_DUPLICATE : ND_SEQ_REORDERED;
+}
+
+void nd_seq_jitter(struct nd_seq *s, uint64_t transit_ns)
+{
+	uint64_t d = transit_ns - s->last_transit_ns;
+
+	if (d > INT64_MAX) /* negative */
+		d = 0 - d;
+	if (s->has_transit)
+		s->jitter_ns += ((double)d - s->jitter_ns) / 16;
+	s->last_transit_ns = transit_ns;
+	s->has_transit = true;
+}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Test kit: hosts made of network namespaces, see README.md."""
