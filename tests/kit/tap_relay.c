@@ -304,7 +304,8 @@ static uint64_t number(const char *text)
 int main(int argc, char **argv)
 {
 	if (argc != 8) {
-		fprintf(stderr, "tap_relay FD_A FD_B DELAY_AB_NS DELAY_BA_NS LOSS_PPM SEED LOGFILE\n");
+		fprintf(stderr,
+			"tap_relay FD_A FD_B DELAY_AB_NS DELAY_BA_NS LOSS_PPM SEED LOGFILE\n");
 		return 2;
 	}
 	for (int i = 0; i < 2; i++) {

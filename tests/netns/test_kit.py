@@ -342,7 +342,10 @@ def test_nothing_is_left_when_the_body_raises(lab, options):
 @pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_is_left_when_the_tests_are_killed(lab, sig):
     lab().close()
-    script = ("import time\nfrom kit.net import Lab\nnet = Lab()\nnet.__enter__()\n"
+    # Where the shell started this in the background, Ctrl-C is ignored: undone.
+    script = ("import signal, time\nfrom kit.net import Lab\n"
+              "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+              "net = Lab()\nnet.__enter__()\n"
               "p = net.a.spawn(['sh', '-c', 'setsid sleep 1000 & echo $!; wait'])\n"
               "print(p.wait_line('.', 5)[0] and p.stdout.strip(), p.pid, net.dir,\n"
               "      *[h.ns for h in net.hosts], flush=True)\ntime.sleep(60)\n")
