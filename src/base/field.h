@@ -105,6 +105,7 @@ int nd_enum_find(const char *const *names, const char *name);
 
 /* Row writers for tables of fields; fence them with clang-format off. */
 /* clang-format off */
+/* NOLINTNEXTLINE(readability-identifier-naming): for the writers below only */
 #define ND_ROW_(T, S, f, ty, me, sh, la, he)                                                       \
 	{ .key = #f, .label = (la), .help = (he), .type = (ty), .measure = (me), .show = (sh),     \
 	  .offset = (uint32_t)ND_FIELD_OF(T, S, f) }

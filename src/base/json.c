@@ -75,7 +75,7 @@ static void add_quoted(struct nd_str *out, const char *text)
 {
 	const char *plain = text; /* first byte that is not written yet */
 	uint32_t c = 0;
-	unsigned n;
+	unsigned n = 0;
 
 	nd_str_addc(out, '"', 1);
 	for (; *text; text += n ? n : 1, plain = text) {

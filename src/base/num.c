@@ -285,20 +285,19 @@ size_t nd_parse_prefix_u64(const char *text, uint64_t *ret)
 /* @value / factor and the suffix, exactly. Returns the length, 0 when the fraction has no end. */
 static size_t write_scaled(uint64_t value, const struct suffix *s, char *buf, unsigned *ret_digits)
 {
-	uint64_t rest = value % s->factor;
+	uint64_t factor = s->factor, rest = value % factor;
 	char fraction[FRACTION_DIGITS + 1];
 	unsigned n = 0;
 	int len;
 
 	for (; rest && n < FRACTION_DIGITS; n++) {
-		rest *= 10; /* a factor is below 2^42 */
-		fraction[n] = (char)('0' + rest / s->factor);
-		rest %= s->factor;
+		fraction[n] = (char)('0' + rest * 10 / factor); /* a factor is below 2^42 */
+		rest = rest * 10 % factor;
 	}
 	if (rest)
 		return 0;
 	fraction[n] = '\0';
-	len = snprintf(buf, NUMBER_BYTES, "%llu%s%s%s", (unsigned long long)(value / s->factor),
+	len = snprintf(buf, NUMBER_BYTES, "%llu%s%s%s", (unsigned long long)(value / factor),
 		       n ? "." : "", fraction, s->text);
 	*ret_digits = n;
 	return len > 0 ? (size_t)len : 0;

@@ -16,16 +16,19 @@ struct nd_watch; /* a descriptor in the loop */
 struct nd_timer;
 
 ND_MUST_CHECK int nd_loop_new(struct nd_loop **ret, struct nd_err *err);
-void nd_loop_free(struct nd_loop *l);
+void nd_loop_free(struct nd_loop *l); /* after everything that was made with it */
 /** nd_loop_run() - until nd_loop_quit(). Callbacks may add and remove anything, themselves included. */
 ND_MUST_CHECK int nd_loop_run(struct nd_loop *l, struct nd_err *err);
+/** nd_loop_quit() - leave nd_loop_run() when links that were given to nd_link_close() have flushed. */
 void nd_loop_quit(struct nd_loop *l);
+void nd_loop_quit_now(struct nd_loop *l); /* the same without waiting for anything */
 
 typedef void (*nd_ready_fn)(void *user, bool readable, bool writable);
 ND_MUST_CHECK int nd_watch_new(struct nd_loop *l, int fd, nd_ready_fn fn, void *user,
-			       struct nd_watch **ret, struct nd_err *err); /* borrowed fd */
+			       struct nd_watch **ret,
+			       struct nd_err *err); /* borrowed fd; wants to read */
 ND_MUST_CHECK int nd_watch_want(struct nd_watch *w, bool read, bool write);
-void nd_watch_free(struct nd_watch *w); /* fd is not closed */
+void nd_watch_free(struct nd_watch *w); /* fd is not closed: do that afterwards */
 
 typedef void (*nd_timer_fn)(void *user);
 ND_MUST_CHECK int nd_timer_new(struct nd_loop *l, nd_timer_fn fn, void *user,
@@ -33,7 +36,8 @@ ND_MUST_CHECK int nd_timer_new(struct nd_loop *l, nd_timer_fn fn, void *user,
 void nd_timer_set(struct nd_timer *t, uint64_t at_ns); /* UINT64_MAX: off. One shot. */
 void nd_timer_free(struct nd_timer *t);
 
-/** nd_loop_signals() - SIGINT, SIGTERM (and SIGHUP) arrive as a call on the main thread. Blocks them. */
+/** nd_loop_signals() - SIGINT, SIGTERM (and SIGHUP) arrive as a call on the main thread. Blocks them;
+ * nd_loop_free() puts the old mask back. */
 ND_MUST_CHECK int nd_loop_signals(struct nd_loop *l, void (*fn)(void *user, int signal), void *user,
 				  struct nd_err *err);
 
@@ -47,16 +51,31 @@ struct nd_link_ops {
 		     const struct nd_err *err); /* free the link here or later */
 };
 
-/** nd_link_connect() - under way on return; up() or down() follows, at the latest at @deadline_ns. Tries
- * the addresses in order. TCP_NODELAY and keep-alive are set. */
-ND_MUST_CHECK int nd_link_connect(struct nd_loop *l, const struct nd_addr *to, size_t to_n,
-				  const struct nd_addr *from, const char *dev, uint64_t deadline_ns,
-				  const struct nd_dialect *d, const struct nd_link_ops *ops,
-				  void *user, struct nd_link **ret, struct nd_err *err);
-/** nd_link_adopt() - an accepted connection; @data/@n was read from it already. Takes @fd. */
-ND_MUST_CHECK int nd_link_adopt(struct nd_loop *l, int fd, const uint8_t *data, size_t n,
-				const struct nd_dialect *d, const struct nd_link_ops *ops,
-				void *user, struct nd_link **ret, struct nd_err *err);
+/* Whose link it is. Copied. */
+struct nd_link_cfg {
+	const struct nd_dialect *dialect;
+	const struct nd_link_ops *ops;
+	void *user;
+};
+
+/* Where a link goes. Copied. */
+struct nd_link_target {
+	const struct nd_addr *to; /* .to_n addresses, tried in this order */
+	size_t to_n;
+	const struct nd_addr *from; /* source address, NULL: any */
+	const char *dev;            /* bind to this device, NULL: none */
+	uint64_t deadline_ns;
+};
+
+/** nd_link_connect() - under way on return; up() or down() follows, at the latest at the deadline.
+ * TCP_NODELAY and keep-alive are set. */
+ND_MUST_CHECK int nd_link_connect(struct nd_loop *l, const struct nd_link_cfg *cfg,
+				  const struct nd_link_target *target, struct nd_link **ret,
+				  struct nd_err *err);
+/** nd_link_adopt() - an accepted connection; @data/@n was read from it already. Takes @fd, also when it
+ * fails. up() is not called; messages in @data follow from the loop. Return: 0 or negative errno. */
+ND_MUST_CHECK int nd_link_adopt(struct nd_loop *l, const struct nd_link_cfg *cfg, int fd,
+				const uint8_t *data, size_t n, struct nd_link **ret);
 void nd_link_send(struct nd_link *k, const void *data,
 		  size_t n); /* queued; 64 MiB limit ends the link */
 void nd_link_close(
@@ -80,11 +99,17 @@ struct nd_lobby_ops {
 			 const struct nd_addr *local, const struct nd_claim *claim);
 };
 
-/** nd_lobby_new() - serve listening sockets (stream and datagram) of one dialect. Connections that make no
- * claim within @patience_ns are closed; at most @max wait at a time, the oldest leaves first. Accepts in
- * batches; EMFILE pauses accepting for 100 ms instead of spinning. */
-ND_MUST_CHECK int nd_lobby_new(struct nd_loop *l, const struct nd_dialect *d, uint64_t patience_ns,
-			       unsigned max, const struct nd_lobby_ops *ops, void *user,
+struct nd_lobby_cfg {
+	const struct nd_dialect *dialect;
+	const struct nd_lobby_ops *ops; /* copied */
+	void *user;
+	uint64_t patience_ns; /* without a claim for this long: closed */
+	unsigned max;         /* waiting at a time; when full, the oldest leaves */
+};
+
+/** nd_lobby_new() - serve listening sockets (stream and datagram) of one dialect. Accepts in batches;
+ * EMFILE pauses accepting for 100 ms instead of spinning. */
+ND_MUST_CHECK int nd_lobby_new(struct nd_loop *l, const struct nd_lobby_cfg *cfg,
 			       struct nd_lobby **ret, struct nd_err *err);
 ND_MUST_CHECK int nd_lobby_listen(struct nd_lobby *b, int fd, const struct nd_transport *t,
 				  struct nd_err *err); /* takes @fd */

@@ -107,8 +107,9 @@ struct nd_verb_item {
 struct nd_verbs {
 	struct nd_verb_item *v; /* owned */
 	size_t n, room;
-	struct nd_str data; /* bytes of SEND */
-	bool failed;        /* no memory: end the dialog */
+	struct nd_str data;        /* bytes of SEND */
+	bool failed;               /* no memory: end the dialog */
+	struct nd_verb_item dummy; /* what nd_verbs_add() gives when failed */
 };
 struct nd_verb_item *nd_verbs_add(struct nd_verbs *verbs,
 				  enum nd_do what); /* never NULL (a dummy when failed) */
@@ -134,6 +135,7 @@ struct nd_dialog_facts {
 	const char *peer_version;
 	uint64_t peer_cpus;
 	uint64_t start_ns; /* agreed start, local clock; 0: none yet */
+	bool peer_flows_omitted; /* the peer's result was too large with a row per flow: it came without */
 };
 
 struct nd_greeting_out { /* copied into struct nd_greeting by the session */
@@ -163,6 +165,8 @@ struct nd_dialect {
 const struct nd_dialect *nd_dialect_at(size_t n);
 const struct nd_dialect *nd_dialect_find(const char *name);
 const char *nd_dialect_names(size_t n, const char **ret_help);
+/** nd_dialect_doc() - messages and layouts of the native language in Markdown, from their rows. */
+void nd_dialect_doc(struct nd_str *out);
 
 /** nd_clock_add() - one exchange for the offset estimate: sent and received on our clock, peer's in between.
  * The estimate is that of the exchange with the smallest RTT (offset = peer - (sent + received) / 2). */

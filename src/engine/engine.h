@@ -18,12 +18,20 @@
 #include "stat/counters.h"
 #include "stat/hist.h"
 
+/* A worker with one flow may wait inside recv() itself, which saves a system call; edges are kept away. */
+#define ND_PATIENCE_NS (10 * ND_NS_PER_MS)
+
 enum nd_flow_state {
 	ND_FLOW_IDLE,    /* not started */
 	ND_FLOW_READY,   /* has a step that may proceed now */
 	ND_FLOW_BLOCKED, /* socket said EAGAIN */
 	ND_FLOW_TIMED,   /* step waits for an instant */
 	ND_FLOW_DONE,    /* this end has finished and seen the end */
+};
+
+/* What is remembered of a flow at an edge: ten thousand flows must stay small. */
+struct nd_flow_bytes {
+	uint64_t tx, rx;
 };
 
 /* One flow, owned by one worker. */
@@ -34,30 +42,37 @@ struct nd_flow {
 	uint8_t workload;
 	uint8_t half; /* second slot of a flow with two, see struct nd_load */
 	bool active;
-	bool hup;                   /* the peer has finished sending: read until 0 */
-	bool first_sent;            /* the first, small piece is out */
-	int error;                  /* negative errno that ended it early, 0 */
-	struct nd_step step;        /* being carried out */
-	uint64_t done_bytes;        /* of the step (stream) */
-	uint32_t done_count;        /* of the step (datagrams) */
+	bool hup;                /* the peer has finished sending: read until 0 */
+	bool first_sent;         /* the first, small piece is out */
+	bool readable, writable; /* no EAGAIN or short count since the last event: worth a call */
+	bool queued;             /* in the engine's ready list */
+	int error;               /* negative errno that ended it early, 0 */
+	struct nd_step step;     /* being carried out */
+	uint64_t begun_ns;       /* of the step: the clock before its first call; 0: not begun */
+	uint64_t done_bytes;     /* of the step (stream) */
+	uint32_t done_count;     /* of the step (datagrams) */
 	uint64_t first_ns, last_ns; /* first payload byte sent or received; last */
 	void *load;                 /* the load's state */
 	struct nd_frame_state tx, rx;
 	struct nd_counters c;
-	struct nd_counters at_start, at_end; /* copies at the edges of the measured window */
-	struct nd_flow *next_timed;
+	struct nd_flow_bytes at_start, at_end; /* at the edges of the measured window */
+	uint64_t timer_ns;                     /* engine's: when it must be looked at again */
+	uint32_t timer_slot; /* engine's: place in its heap, plus 1; 0: not there */
 };
 
 struct nd_io;
 
 /* A way to move bytes over one kind of socket. send/recv do one system call (or one batch), fill and
- * take frames, and count. Return: messages moved (>= 1), 0 end of stream, -EAGAIN, other negative errno. */
+ * take frames, count, advance the step's .done_*, and read the clock into io->now_ns behind the call. After
+ * -EAGAIN or a short count they clear .readable or .writable. Return: messages moved (>= 1; datagrams that
+ * were refused or foreign included), 0 end of stream, -EAGAIN, other negative errno. */
 struct nd_xfer {
 	const char *name, *help;
 	bool stream, datagram;
-	uint32_t batch_max;                                /* datagrams per call */
-	int (*open)(struct nd_io *io, struct nd_err *err); /* per worker; .tx_state/.rx_state */
-	void (*close)(struct nd_io *io);
+	uint32_t batch_max; /* datagrams per call */
+	/* Per worker and lane: allocate io->xfer_state[lane]; called by the run before the engine's open(). */
+	int (*open)(struct nd_io *io, unsigned lane, struct nd_err *err);
+	void (*close)(struct nd_io *io, unsigned lane); /* NULL state is fine */
 	int (*send)(struct nd_io *io, struct nd_flow *f);
 	int (*recv)(struct nd_io *io, struct nd_flow *f);
 };
@@ -85,23 +100,39 @@ struct nd_wait {
 	uint64_t (*idle)(struct nd_io *io, uint64_t now_ns);
 };
 
-/* One worker's view. Everything is owned by its worker thread unless said. */
+/*
+ * One worker's view. Everything is owned by its worker thread unless said. Per-lane members have one entry
+ * per workload of the plan.
+ */
 struct nd_io {
 	const struct nd_plan *plan;
 	const struct nd_lane *lanes; /* shared, const */
-	const struct nd_wait *wait;  /* NULL: block */
+	unsigned lane_count;
+	const struct nd_wait *wait; /* NULL: block, but nap in front of fast datagram flows */
 	struct nd_flow *flows;
 	uint32_t flow_count, done_count;
-	struct nd_counters c; /* sum over flows, kept in step */
-	struct nd_hist *rtt;  /* rr: service times; NULL otherwise */
+	struct nd_counters c[ND_MAX_WORKLOADS]; /* sum over the flows of each lane, kept in step */
+	struct nd_hist *rtt[ND_MAX_WORKLOADS];  /* rr: service times; NULL otherwise */
+	struct nd_hist *response[ND_MAX_WORKLOADS]; /* rr: from intended instants; or NULL */
 
-	uint8_t *
-		tx_buf; /* shared by all workers, const while running (frames that fill use tx_own) */
-	size_t tx_size;
-	uint8_t *tx_own; /* own copy when the frame fills; NULL otherwise */
-	uint8_t *rx_buf;
-	size_t rx_size;
-	void *xfer_state, *engine_state;
+	/* tx_buf is made by the run: prepared by the lane's frame once, shared by all workers, const. Whatever
+	 * else a transfer pair needs (receive buffer, own copies for frames that fill, iovecs, pipes) its
+	 * open() allocates into xfer_state[lane] and close() frees. */
+	const uint8_t *tx_buf[ND_MAX_WORKLOADS];
+	size_t tx_size[ND_MAX_WORKLOADS];
+	void *xfer_state[ND_MAX_WORKLOADS];
+	void *engine_state;
+	/* the engine's: */
+	uint64_t now_ns;       /* the clock as last read by this worker */
+	uint64_t look_ns;      /* when wake_fd is looked at although there is work */
+	bool stop_told;        /* all flows have heard of .stop_sending */
+	bool rescan;           /* an edge or a wake-up may have changed flows' states */
+	bool wait_before_recv; /* after a send the reply is not there yet: ask the kernel first */
+	uint64_t nap_room;     /* datagrams that a receive buffer holds; 0: never nap */
+	uint64_t nap_from_ns, nap_seen; /* the rate is taken since then */
+	uint64_t nap_ns;                /* what the rate allows; 0: too slow, or too fast, to nap */
+	bool patient;    /* the one flow's socket may block in recv, for up to ND_PATIENCE_NS */
+	bool recv_waits; /* this call of recv() may; its short count does not clear .readable */
 
 	/* Phases: the run sets the next edge; the engine calls edge() at the first operation past it and at
 	 * a time-out when nothing happens. edge() moves .edge_ns on, and may set .stop_sending or .quit. */
@@ -110,8 +141,10 @@ struct nd_io {
 	void *run;         /* the worker, for edge() */
 	bool stop_sending; /* set by edge(): flows get ND_HAP_STOP */
 	bool quit;         /* set by edge(): leave the loop now */
-	int wake_fd;       /* eventfd: main wants attention; wake() is called when readable */
+	int wake_fd; /* eventfd: main wants attention; wake() is called when readable (it reads the fd) */
 	void (*wake)(struct nd_io *io, uint64_t now_ns);
+	void (*flow_done)(struct nd_io *io,
+			  struct nd_flow *f); /* once per flow, when it becomes DONE */
 };
 
 struct nd_engine {
@@ -129,6 +162,9 @@ const struct nd_engine *nd_engine_find(const char *name);
 const char *nd_engine_names(size_t n, const char **ret_help);
 /** nd_engine_auto() - blocking when a worker owns one flow, else epoll. */
 const struct nd_engine *nd_engine_auto(uint32_t flows);
+const struct nd_wait *nd_wait_at(size_t n);
+const struct nd_wait *nd_wait_find(const char *name);
+const char *nd_wait_names(size_t n, const char **ret_help);
 const struct nd_xfer *nd_xfer_at(size_t n);
 /** nd_xfer_find() - the pair of that name for a stream or datagram transport; NULL: none. */
 const struct nd_xfer *nd_xfer_find(const char *name, bool datagram);

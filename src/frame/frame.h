@@ -24,10 +24,14 @@ struct nd_batch {
 
 /* Per flow and direction, in the flow's slot; zeroed before the run. */
 struct nd_frame_state {
-	uint64_t flow;      /* number over the whole test */
-	uint64_t next;      /* send: next sequence number; stream: offset of the next byte */
+	uint64_t flow; /* number over the whole test */
+	uint64_t
+		next; /* send: next number; receive: last number + 1; stream: offset of the next byte */
 	struct nd_seq *seq; /* receive, datagrams: owned by the flow; NULL for streams */
 	uint64_t message_bytes;
+	uint64_t
+		tail_bytes; /* receive: length of the flow's shorter last message; 0: not here yet */
+	bool datagram;      /* set by the engine when the flow begins */
 };
 
 struct nd_frame {
@@ -39,10 +43,12 @@ struct nd_frame {
 	void (*prepare)(void *buf, size_t size, enum nd_payload payload, uint64_t seed);
 	/* Write headers / pattern into a batch about to be sent. NULL: nothing. */
 	void (*fill)(struct nd_frame_state *s, struct nd_batch *b);
-	/* Undo fill for the last @unsent messages, which the socket did not take. NULL: nothing. */
+	/* Undo fill for the last @unsent messages (stream: bytes), which the socket did not take.
+	 * NULL: nothing. */
 	void (*unfill)(struct nd_frame_state *s, uint32_t unsent);
 	/* Look at what was received: rx_unique, rx_duplicate, rx_reordered, rx_foreign, rx_corrupt,
-	 * rx_highest of both counters. Returns messages of this flow (foreign ones not counted). NULL: all. */
+	 * rx_highest of both counters. Returns messages of this flow (foreign ones not counted); the iov_len
+	 * of a foreign one becomes 0, so that what is left adds up to the flow's bytes. NULL: all. */
 	uint32_t (*take)(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,
 			 struct nd_counters *sum);
 	/* Turn a received batch into its own reply. NULL: bytes go back as they are. */

@@ -20,6 +20,7 @@ enum nd_op {
 	ND_OP_WAIT,   /* nothing until .at_ns */
 	ND_OP_FINISH, /* no more sending: half-close (stream); the flow is done for this end */
 	ND_OP_DRAIN,  /* read and count until end of stream or the run ends it */
+	ND_OP_KEEP,   /* answer to STOP alone: go on with the step in hand */
 };
 
 /* What to do next on one flow. A step carries a count, so a burst is one call into the engine. */
@@ -29,6 +30,8 @@ struct nd_step {
 	uint64_t bytes;      /* of one message */
 	uint64_t at_ns;      /* not before this instant; 0: now */
 	const uint64_t *due; /* .count intended instants, or NULL; owned by the load's state */
+	uint64_t until_ns; /* RECV: TIME happens when nothing has come by then; 0: wait for ever */
+	bool reply;        /* SEND of datagrams: carries the number of the message received last */
 };
 
 enum nd_happened {
@@ -37,8 +40,8 @@ enum nd_happened {
 	ND_HAP_RECEIVED, /* .count messages, .bytes in all */
 	ND_HAP_OPENED,
 	ND_HAP_CLOSED, /* by us, or end of stream: .error 0; else negative errno */
-	ND_HAP_TIME,   /* .at_ns of a WAIT came */
-	ND_HAP_STOP,   /* the run's time is over: finish now */
+	ND_HAP_TIME,   /* .at_ns of a WAIT, or .until_ns of a RECV, came */
+	ND_HAP_STOP,   /* the run's time is over: finish now; .bytes: done of the step in hand */
 };
 
 struct nd_event {
@@ -47,7 +50,9 @@ struct nd_event {
 	uint32_t count;
 	int error;
 	uint64_t bytes;
-	uint64_t now_ns; /* read after the call that made it happen */
+	uint64_t now_ns;   /* read after the call that made it happen */
+	uint64_t begun_ns; /* SENT: the clock before the step's first call */
+	uint64_t seq;      /* SENT, RECEIVED: number of the last message, plus 1; 0: it had none */
 };
 
 /* What a load may tell its worker beyond the step: a round trip, for the histogram. 0: none. */
@@ -79,6 +84,7 @@ struct nd_load {
 	/* Slots per flow: 0 and 1: one. 2: one slot sends while the other receives on the same socket and the
 	 * same state (open loop); init is called once, next() tells them apart by .half of the event. */
 	unsigned halves;
+	bool round_trips; /* notes carry round-trip times worth a histogram */
 };
 
 const struct nd_load *nd_load_at(size_t n);
@@ -89,7 +95,8 @@ const char *nd_load_names(size_t n, const char **ret_help);
 struct nd_pace {
 	double ns_per_byte; /* 0: unlimited */
 	uint64_t next_ns;   /* intended instant of the next message */
-	uint64_t slack_ns;  /* how far behind is still caught up */
+	uint64_t slack_ns;  /* how far behind is still caught up; ND_UNKNOWN: all of it */
+	double rest_ns;     /* what next_ns cannot hold: slow error would add up */
 };
 
 void nd_pace_init(struct nd_pace *p, double bytes_per_s, uint64_t slack_ns);

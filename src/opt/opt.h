@@ -15,10 +15,11 @@
 #include "base/str.h"
 
 enum nd_opt_type {
-	ND_OPT_FLAG,   /* bool; sets true (or .fixed), no value */
+	ND_OPT_FLAG,   /* bool; sets true (.fixed_false: false), no value; preset "yes" or "no" */
 	ND_OPT_NUMBER, /* uint64_t in .unit, limits min..max */
 	ND_OPT_STRING, /* const char * */
-	ND_OPT_LIST,   /* struct nd_strv; repeatable, and comma-separated when .commas */
+	ND_OPT_LIST, /* struct nd_strv; repeatable, comma-separated when .commas; no preset; WINDOWS:
+			* takes every following word that is no option */
 	ND_OPT_ENUM,   /* const char * out of .values (a registry's names), stored as the name */
 	ND_OPT_INT,    /* enum stored as int through .choices */
 	ND_OPT_RATE,   /* struct nd_opt_rate: number of .unit with an optional "/flow" behind */
@@ -57,25 +58,26 @@ struct nd_opt_ctx {
 };
 
 struct nd_opt {
-	char letter;       /* 0: none */
-	const char *name;  /* long name without dashes, NULL: none */
-	const char *alias; /* second long name, accepted, not listed; NULL: none */
+	char letter; /* 0: none */
+	bool common; /* among the fifteen of -h */
+	bool hidden;
+	bool commas;      /* LIST: split at commas */
+	bool fixed_false; /* FLAG: stores false (--no-x) */
 	enum nd_opt_type type;
 	enum nd_unit unit;
 	uint32_t offset;      /* into the target */
 	uint32_t set_offset;  /* bool that becomes true when given by the user; 0: none */
-	uint64_t min, max;    /* NUMBER, RATE */
+	const char *name;     /* long name without dashes, NULL: none */
+	const char *alias;    /* second long name, accepted, not listed; NULL: none */
+	uint64_t min, max;    /* NUMBER, RATE; max 0: no limit */
 	const char *metavar;  /* "SECONDS"; NULL: from the type */
 	const char *preset;   /* default as a user would type it; NULL: none */
-	const char *optional; /* value when given without one; NULL: a value is needed */
+	const char *optional; /* value when given without one; NULL: a value is needed. GNU: a value
+			       * must then stand in the same word; else the next word will do. */
 	const char *help;     /* one line, lower case, no full stop */
 	const char *more;     /* further sentences for the man page, or NULL */
 	const char *section;  /* heading in --help and man; NULL: as the row before */
-	bool common;          /* among the fifteen of -h */
-	bool hidden;
-	bool commas;                         /* LIST: split at commas */
-	bool fixed_false;                    /* FLAG: stores false (--no-x) */
-	nd_names_fn values;                  /* ENUM */
+	nd_names_fn values;   /* ENUM; CUSTOM: words it takes, for help and completion */
 	const struct nd_opt_choice *choices; /* INT */
 	int (*parse)(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx);
 	/* CUSTOM returns 0 or negative errno with ctx->err set */
@@ -111,9 +113,15 @@ int nd_opt_parse(const struct nd_opt_set *set, int argc, char **argv, void *targ
 
 /** nd_opt_help() - the short (common rows, one screen of 24 lines by 80) or the long help. */
 void nd_opt_help(const struct nd_opt_set *set, bool all, struct nd_str *out);
-/** nd_opt_man() - the option part of a man page, roff (man macros). */
+/** nd_opt_man() - the option part of a man page, roff (man macros): paragraphs under .B headings. */
 void nd_opt_man(const struct nd_opt_set *set, struct nd_str *out);
-/** nd_opt_bash() / nd_opt_zsh() - completion of one verb. */
+/** nd_opt_roff() - add @text so that roff prints it as it is. @line: it begins a line of the page. */
+void nd_opt_roff(struct nd_str *out, const char *text, bool line);
+/** nd_opt_near() - is @name what @typed was meant to be, and nearer than *@best (letters apart, start
+ * with UINT32_MAX)? Then *@best is set. */
+bool nd_opt_near(const char *typed, const char *name, unsigned *best);
+/** nd_opt_bash() / nd_opt_zsh() - completion of one verb: a branch of a case over verbs that uses $prev
+ * and sets $words (bash); a function _netdyno_VERB (zsh). */
 void nd_opt_bash(const struct nd_opt_set *set, const char *verb, struct nd_str *out);
 void nd_opt_zsh(const struct nd_opt_set *set, const char *verb, struct nd_str *out);
 

@@ -80,10 +80,11 @@ struct nd_process {
 
 struct nd_os_sample {
 	uint64_t at_ns; /* monotonic */
-	uint32_t cpus;
+	uint32_t cpus;  /* highest CPU number + 1; one that is offline is ND_UNKNOWN everywhere */
 	struct nd_cpu_times all;
-	struct nd_cpu_times *cpu; /* [cpus], owned: nd_os_sample_done() */
-	uint64_t *cpu_net_rx;     /* [cpus] NET_RX softirqs; may be NULL */
+	struct nd_cpu_times *cpu;       /* [cpus], owned: nd_os_sample_done() */
+	uint64_t *cpu_net_rx;           /* [cpus] NET_RX softirqs; may be NULL; owned */
+	struct nd_softnet *cpu_softnet; /* [cpus]; may be NULL; owned */
 	uint32_t nics;
 	struct nd_nic *nic; /* owned */
 	struct nd_softirqs softirqs;
@@ -96,8 +97,10 @@ struct nd_os_sample {
 
 /** nd_os_sample() - read everything once, about 0.3 ms. What cannot be read is ND_UNKNOWN, never 0. */
 ND_MUST_CHECK int nd_os_sample(struct nd_os *os, struct nd_os_sample *ret);
-/** nd_os_since() - difference of two samples. CPUs are matched by number, interfaces by index; what is
- * missing at one end, or ran backwards (reset), becomes ND_UNKNOWN; 32-bit wraps are undone. Allocates. */
+/** nd_os_since() - difference of two samples. CPUs are matched by number, interfaces by index; what
+ * is missing at one end, or ran backwards (reset), becomes ND_UNKNOWN; 32-bit wraps are undone. What
+ * is a level and no count (backlog, memory, conntrack) is @now's; at_ns is the time between.
+ * Allocates. */
 ND_MUST_CHECK int nd_os_since(const struct nd_os_sample *now, const struct nd_os_sample *then,
 			      struct nd_os_sample *ret);
 void nd_os_sample_done(struct nd_os_sample *s);
@@ -108,7 +111,8 @@ struct nd_host_facts {
 	const char *hostname, *kernel, *machine, *os_name, *cpu_model, *boot_id, *netns_id;
 	const char *clocksource, *governor, *congestion_control, *default_qdisc;
 	const char *virtualization; /* hypervisor vendor from DMI / cpuid flag, container kind */
-	uint64_t cpus_online, cpus_allowed, numa_nodes, smt, cpu_mhz;
+	uint64_t cpus_online, cpus_allowed, numa_nodes, cpu_mhz;
+	uint64_t smt; /* hardware threads per core, 1: none */
 	uint64_t rmem_max_bytes, wmem_max_bytes, somaxconn, netdev_max_backlog, fd_limit;
 	uint64_t memory_bytes, port_range_low, port_range_high;
 	uint64_t clock_read_ns; /* measured: one nd_now_ns() */
@@ -119,7 +123,7 @@ ND_MUST_CHECK int nd_os_host(struct nd_os *os, struct nd_arena *a, struct nd_hos
 
 struct nd_nic_facts {
 	const char *name, *driver, *driver_version, *firmware, *duplex, *bus, *mac, *qdisc;
-	const char *offloads; /* "tso gso gro rx-checksum tx-checksum", those that are on */
+	const char *offloads; /* "tso gso gro lro rx-checksum tx-checksum", those that are on */
 	uint64_t ifindex, mtu_bytes, speed_mbps, rx_queues, tx_queues, rx_ring, tx_ring;
 	int64_t numa_node;   /* -1 none, INT64_MIN unknown */
 	const char *cpulist; /* CPUs near it, "0-3" */
@@ -129,17 +133,20 @@ struct nd_nic_facts {
 /** nd_os_nic_facts() - @name of an interface in this namespace. -ENODEV. */
 ND_MUST_CHECK int nd_os_nic_facts(struct nd_os *os, const char *name, struct nd_arena *a,
 				  struct nd_nic_facts *ret);
-/** nd_os_nic_for() - name of the interface that holds the given local address (IPv4-mapped understood). */
+/** nd_os_nic_for() - name of the interface that holds the given local address (IPv4-mapped
+ * understood). -ENODEV: none does; -ENOSPC: @size is too small. */
 ND_MUST_CHECK int nd_os_nic_for(const void *sockaddr, char *ret, size_t size);
 
-/** nd_os_cpulist() - parse "0,2-3" into numbers; at most @room. Count or -EINVAL. */
+/** nd_os_cpulist() - parse "0,2-3" into numbers; at most @room are stored and counted. A newline may
+ * follow. Return: how many were stored; -EINVAL: not such a list, or empty. */
 int nd_os_cpulist(const char *text, uint32_t *ret, size_t room);
-/** nd_os_allowed_cpus() - this process' affinity list. Count. */
+/** nd_os_allowed_cpus() - this thread's affinity list; at most @room are stored and counted. */
 int nd_os_allowed_cpus(uint32_t *ret, size_t room);
 
 /* ---- cycles: perf_event where the machine has it ---- */
 struct nd_perf;
-/** nd_perf_open() - count user+kernel cycles of this process and its future threads. -ENOENT: no counter. */
+/** nd_perf_open() - count user+kernel cycles of the calling thread and those it starts from now on.
+ * -ENOENT: this machine has no counter; -EACCES: not allowed (kernel.perf_event_paranoid). */
 ND_MUST_CHECK int nd_perf_open(struct nd_perf **ret);
 uint64_t nd_perf_cycles(struct nd_perf *p); /* since open; ND_UNKNOWN when NULL */
 void nd_perf_free(struct nd_perf *p);

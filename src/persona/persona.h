@@ -28,11 +28,18 @@ const struct nd_persona *nd_persona_at(size_t n);
 const struct nd_persona *nd_persona_find(const char *name);
 
 /* What main does next. */
-enum nd_persona_next { ND_NEXT_RUN, ND_NEXT_PRINT /* out, exit 0 */ };
+enum nd_persona_next {
+	ND_NEXT_RUN,
+	ND_NEXT_PRINT,      /* out, exit 0 */
+	ND_NEXT_SCHEMA,     /* print nd_result_schema() */
+	ND_NEXT_RESULT_DOC, /* print nd_result_doc() */
+};
 
 /** nd_persona_read() - argv to plan: link name or first word picks persona and verb, options are parsed,
- * the plan derived and checked. @out gets help, version or generated text when asked for.
- * Return: enum nd_persona_next, or -EINVAL with one sentence (exit code 2). */
+ * the plan derived and checked, the log level set. @out gets help, version or generated text when asked for.
+ * @plan: initialised here, whatever is returned; the caller ends it with nd_plan_done().
+ * Return: enum nd_persona_next, or -EINVAL with one sentence (exit code 2); @out may then hold an
+ * overview for stderr, to be printed before the sentence. */
 int nd_persona_read(int argc, char **argv, struct nd_plan *plan, struct nd_str *out,
 		    struct nd_err *err);
 

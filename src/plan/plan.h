@@ -15,8 +15,13 @@
 #define ND_MAX_WORKLOADS 4
 #define ND_MAX_MESSAGE   (1ull << 30)
 #define ND_MAX_DATAGRAM  65507ull
-#define ND_FIRST_BYTES   16384u               /* a stream flow's first send is never more */
-#define ND_MAX_CHUNK_NS  (10ull * 1000000ull) /* a paced chunk is at most this much of the rate */
+#define ND_MAX_THREADS   1000
+#define ND_MAX_NS        (24ull * 3600ull * ND_NS_PER_S) /* any duration */
+#define ND_MAX_INTERVALS 100000ull
+#define ND_SOURCE_PORTS \
+	28232ull               /* of one address, 32768..60999, unless the machine says otherwise */
+#define ND_FIRST_BYTES  16384u /* a stream flow's first send is never more */
+#define ND_MAX_CHUNK_NS (10ull * 1000000ull) /* a paced chunk is at most this much of the rate */
 
 enum nd_verb { ND_VERB_SERVE, ND_VERB_STREAM, ND_VERB_MAX };
 
@@ -54,7 +59,13 @@ struct nd_sockopts {
 	bool fragment; /* UDP: let the network fragment (default: don't-fragment is set) */
 };
 
-/* What the server allows; never travels. */
+/* A rate as typed: over all flows of a direction, or for each ("/flow"). */
+struct nd_asked_rate {
+	uint64_t value; /* 0: not asked */
+	bool per_flow;
+};
+
+/* What the server allows; never travels. 0 / empty: no limit. */
 struct nd_serve {
 	struct nd_strv listen; /* addresses, empty: all, dual-stack */
 	struct nd_strv allow;  /* CIDRs, empty: everybody */
@@ -82,12 +93,14 @@ struct nd_plan {
 	const char *host; /* as typed */
 	uint64_t port;
 	enum nd_af af;
-	struct nd_strv bind; /* client source addresses, or "%dev" */
+	struct nd_strv bind;   /* client source addresses, or "%dev" */
+	uint64_t source_ports; /* that one source address has on this machine; 0: not judged */
 	uint64_t connect_timeout_ns;
 
 	/* what */
 	struct nd_workload workload[ND_MAX_WORKLOADS];
 	uint64_t workloads;
+	struct nd_list workload_list; /* the same as a list, for field rows: .v is workload[] */
 	uint64_t duration_ns, warmup_ns, cooldown_ns, interval_ns;
 	uint64_t drain_ns; /* receivers wait at most this long for the tail */
 
@@ -104,27 +117,47 @@ struct nd_plan {
 	/* as typed, before nd_plan_derive() makes workloads of it */
 	struct {
 		uint64_t flows, message_bytes, total_bytes, request_bytes, response_bytes;
-		uint64_t bps, ops;
-		bool bps_per_flow, ops_per_flow;
-		bool udp, reverse, bidir;
-		bool has_message_bytes, has_warmup, has_time;
+		struct nd_asked_rate bps, ops;
+		bool udp, reverse, bidir, ipv4, ipv6;
+		bool has_message_bytes, has_warmup, has_time, has_interval, has_request;
+		bool has_payload, has_format;
 		const char *shape; /* loads.def */
 	} ask;
+
+	bool wants_datagram_bytes; /* a datagram workload waits for nd_plan_set_datagram() */
+	bool trace_control;        /* print control messages on stderr */
 
 	struct nd_serve serve;
 	struct nd_output out;
 };
 
-/** nd_plan_init() - empty plan; strings are added with nd_arena_dup(&plan->arena, ...). */
+/** nd_plan_init() - empty plan; strings are added with nd_arena_dup(&plan->arena, ...). The plan points
+ * into itself (.workload_list): it must not be copied or moved. */
 void nd_plan_init(struct nd_plan *plan);
 void nd_plan_done(struct nd_plan *plan);
+
+/** nd_plan_adopt() - after the rows of nd_plan_table were decoded from a peer: copy .workload_list into
+ * .workload[], point the list there again, and give what the peer left out its default. The verb becomes
+ * ND_VERB_STREAM. Return: 0, or -EBADMSG when there are no workloads or too many. */
+ND_MUST_CHECK int nd_plan_adopt(struct nd_plan *plan, struct nd_err *err);
+
+/** nd_plan_set_datagram() - give datagram workloads without a size, left open by nd_plan_derive(), the
+ * largest that crosses the path. @bytes: 1..ND_MAX_DATAGRAM; cut at that. */
+void nd_plan_set_datagram(struct nd_plan *plan, uint64_t bytes);
+
+/** nd_plan_note() - what a user should know about a plan that is right, or NULL. */
+const char *nd_plan_note(const struct nd_plan *plan);
+
+/** nd_plan_is_datagram() - does the workload keep messages apart (UDP)? */
+bool nd_plan_is_datagram(const struct nd_workload *w);
 
 /** nd_plan_derive() - turn .ask into workloads and defaults that rows cannot express (UDP frames,
  * reverse, bidir, rr sizes, -n without warm-up). Before nd_plan_check(). */
 ND_MUST_CHECK int nd_plan_derive(struct nd_plan *plan, struct nd_err *err);
 
 /** nd_plan_check() - the one judge of combinations; a sentence says why not. Also run by the server
- * on what a peer sent, so nothing in it may trust sizes or strings. */
+ * on what a peer sent (behind nd_plan_adopt()), so nothing in it trusts sizes or strings. A datagram
+ * workload of 0 bytes passes only while .wants_datagram_bytes. */
 ND_MUST_CHECK int nd_plan_check(const struct nd_plan *plan, struct nd_err *err);
 
 /** nd_plan_limits() - what a server refuses: its own policy against a peer's plan. */

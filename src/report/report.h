@@ -12,9 +12,9 @@
 #include "result/result.h"
 
 struct nd_report_cfg {
-	const char *format;
-	const char *file; /* NULL: stdout; else replaced atomically at the end */
-	bool json_lines;
+	const char *format; /* NULL: text */
+	const char *file;   /* NULL: stdout; else replaced atomically at the end */
+	bool json_lines;    /* implies json */
 	bool quiet, verbose;
 	bool tty;   /* stdout is a terminal */
 	int out_fd; /* 1 */
@@ -40,7 +40,7 @@ const char *nd_writer_names(size_t n, const char **ret_help);
 
 ND_MUST_CHECK int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret,
 				 struct nd_err *err);
-/** nd_report_progress() - each line is written and flushed at once (stdout), or kept for the file. */
+/** nd_report_progress() - each line is written at once (stdout), or kept for the file. */
 ND_MUST_CHECK int nd_report_progress(struct nd_report *r, const struct nd_progress_event *ev);
 ND_MUST_CHECK int nd_report_result(struct nd_report *r, const struct nd_result *res,
 				   struct nd_err *err);
@@ -49,7 +49,12 @@ ND_MUST_CHECK int nd_report_failed(struct nd_report *r, const struct nd_err *fai
 void nd_report_free(struct nd_report *r);
 
 /* Shared by text writers: figures with SI or IEC scaling and their unit, from a field row. */
+/** nd_figure_text() - "9.412 Gbit/s", "1448 bytes", "yes"; "unknown" if it is. Text is cleaned. */
 void nd_figure_text(struct nd_str *out, const struct nd_field *f, const void *base);
 void nd_scaled_text(struct nd_str *out, double value, enum nd_measure m);
+/** nd_figure_known() - false for null; lists and groups are known. */
+bool nd_figure_known(const struct nd_field *f, const void *base);
+/** nd_figure_zero() - a number that is 0, false, or an empty text. */
+bool nd_figure_zero(const struct nd_field *f, const void *base);
 
 #endif

@@ -9,14 +9,14 @@ enum nd_progress {
 	ND_PROG_LISTENING, /* .text: where */
 	ND_PROG_CONNECTED, /* .text: to whom */
 	ND_PROG_PHASE,     /* .text: phase name */
-	ND_PROG_INTERVAL,  /* .interval, .direction, .flows */
+	ND_PROG_INTERVAL,  /* .interval, .direction, .from_receiver, .datagram, .transactions */
 	ND_PROG_WARNING,   /* .text */
 };
 
 struct nd_progress_event {
 	enum nd_progress what;
 	const char *text;
-	const char *direction; /* label */
+	const char *direction; /* label; NULL when the test has only one */
 	const struct nd_interval_joint *interval;
 	bool from_receiver; /* interval figures are the receiver's */
 	bool datagram, transactions;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A finished run as plain data: what both ends measured and what follows from it. Field rows (rows.c) name
- * each figure once: key, label, unit, type, place. What one end measured (struct nd_side) travels over
- * the control connection by the same rows.
- * To add a metric: a member here, one row in rows.c; every report format and doc/results.md follow.
+ * A finished run as plain data: what both ends measured and what follows from it. Field rows
+ * (rows.c, rows_side.c, rows_host.c) name each figure once: key, label, unit, type, place. What one
+ * end measured (struct nd_side) travels over the control connection by the same rows.
+ * To add a metric: a member here, one row there; every report format and doc/results.md follow.
  */
 #ifndef ND_RESULT_RESULT_H
 #define ND_RESULT_RESULT_H
@@ -16,10 +16,10 @@
 #include "stat/counters.h"
 #include "stat/hist.h"
 
-/* ------------------------------------------------------------------ what one end measured ---------- */
+/* ---- what one end measured ---- */
 
-/* One interval of one workload at one end, summed over its workers. Times are ns since the agreed start,
- * true instants (mean over workers). */
+/* One interval of one workload at one end, summed over its workers. Times are since the agreed
+ * start, true instants (mean over workers). */
 struct nd_interval_sample {
 	uint64_t index;    /* 0 is the first after the agreed start */
 	const char *phase; /* "warmup", "measure", "cooldown", "drain" */
@@ -135,7 +135,7 @@ struct nd_side {
 	int64_t start_ns;          /* its own first edge, ns after the agreed start */
 };
 
-/* ------------------------------------------------------------------ what follows ------------------- */
+/* ---- what follows ---- */
 
 /* One workload, both ends joined. */
 struct nd_flow_joint {
@@ -186,16 +186,22 @@ struct nd_direction {
 	const char *sender, *receiver;
 	const char *load, *transport;
 	uint64_t flows;
+	/* asked */
+	uint64_t workload;  /* number of its nd_part at either end */
+	bool client_active; /* the client is the sender */
+	bool datagram, transactional;
+	uint64_t message_bytes, asked_rate_bps, asked_rate_ops; /* rates: 0 unlimited */
 	/* the measured window, receiver's count */
 	double goodput_bps, offered_bps;
 	uint64_t received_bytes, sent_bytes;
 	double window_s, asked_window_s, sender_window_s;
+	double window_start_s; /* after the agreed start: the warm-up as it was */
 	double messages_per_s, transactions_per_s;
 	double lost_ratio; /* in the window, from sequence numbers */
 	/* whole run, after drain */
 	uint64_t total_sent_bytes, total_received_bytes, total_sent_messages,
 		total_received_messages;
-	bool agreed; /* stream: both ends counted the same number of bytes */
+	bool agreed; /* both ends counted the same: bytes of a stream, datagrams */
 	double jitter_us;
 	struct nd_loss loss; /* datagrams */
 	struct nd_tcp_stats tcp;
@@ -209,8 +215,10 @@ struct nd_direction {
 	double sender_cpu_s_per_gb,
 		receiver_cpu_s_per_gb; /* machine-wide busy core-seconds per 10^9 bytes */
 	double sender_cycles_per_byte, receiver_cycles_per_byte;
+	/* the same where answers count; per GB and per byte are unknown then */
+	double sender_cpu_us_per_transaction, receiver_cpu_us_per_transaction;
 	const char *cycles_source; /* "perf" or "estimated from CPU time and nominal MHz" */
-	double steady;             /* 1 steady, 0 not, NAN too few intervals */
+	double steady;             /* 1 steady, 0 not, NAN fewer than 4 intervals */
 	struct nd_list intervals;  /* struct nd_interval_joint */
 	struct nd_list flow_rows;  /* struct nd_flow_joint */
 };
@@ -222,14 +230,16 @@ struct nd_warning {
 
 struct nd_result {
 	struct nd_arena arena;
+	uint64_t schema; /* ND_RESULT_SCHEMA: grows when a key changes its meaning */
 	const char *tool, *version, *verb;
 	uint64_t started_unix_ms;
 	const char *started; /* ISO 8601 */
 	const char *target;  /* as typed */
 	bool partial;
 	const char *partial_reason;
-	bool same_host;   /* equal boot id: not a network result; CPU shown once */
-	const void *plan; /* borrowed; described by plan_table */
+	bool same_host; /* equal boot id: not a network result; CPU shown once */
+	uint64_t asked_sndbuf_bytes, asked_rcvbuf_bytes; /* 0: left to the system */
+	const void *plan;                                /* borrowed; described by plan_table */
 	const struct nd_table *plan_table;
 	/* agreed start */
 	double clock_offset_us,
@@ -243,10 +253,20 @@ struct nd_result {
 /* Rows. */
 extern const struct nd_table nd_side_table, nd_part_table, nd_interval_table, nd_flow_row_table,
 	nd_direction_table, nd_result_table, nd_warning_table, nd_interval_joint_table,
-	nd_machine_table, nd_host_table, nd_nic_facts_table;
+	nd_machine_table, nd_host_table, nd_nic_facts_table, nd_totals_table, nd_tcp_table,
+	nd_cpu_table, nd_flow_joint_table, nd_loss_table, nd_spread_table;
 
+#define ND_RESULT_SCHEMA 1
+
+/** nd_result_init() - everything unknown; tool and schema are filled in. */
 void nd_result_init(struct nd_result *r);
 void nd_result_done(struct nd_result *r);
+
+/** nd_result_part() - what @side measured of a workload; NULL: @side is NULL or has none. */
+const struct nd_part *nd_result_part(const struct nd_side *side, uint64_t workload);
+/** nd_result_sender() - the end that sends or asks; NULL: not told. */
+const struct nd_side *nd_result_sender(const struct nd_result *r, const struct nd_direction *d);
+const struct nd_side *nd_result_receiver(const struct nd_result *r, const struct nd_direction *d);
 
 /* What the plan says that the joint figures need; filled by session. */
 struct nd_result_ask {
@@ -254,20 +274,33 @@ struct nd_result_ask {
 
 	struct {
 		bool client_active, datagram;
-		uint64_t flows, message_bytes, total_bytes, rate_bps;
+		bool transactions; /* counts answers rather than bytes: rr */
+		uint64_t flows, message_bytes, total_bytes, rate_bps, rate_ops;
 		const char *load, *transport;
 	} workload[8];
 
-	double window_s; /* asked measured window */
+	double window_s; /* asked measured window; NAN: the test ends by bytes */
 	double interval_s;
+	uint64_t sndbuf_bytes, rcvbuf_bytes; /* asked; 0: left to the system */
 };
 
-/** nd_result_join() - derive directions from what both ends measured (either may be NULL). -ENOMEM. */
+/**
+ * nd_result_join() - derive directions from what both ends measured.
+ * @r: client and server are set, either may be NULL: the result is partial then. Also sets
+ *     same_host when boot ids are equal, and partial when an end says so. Owns what is made.
+ * Return: 0, -ENOMEM, -E2BIG (more workloads than @ask has room for).
+ */
 ND_MUST_CHECK int nd_result_join(struct nd_result *r, const struct nd_result_ask *ask,
 				 struct nd_err *err);
-/** nd_result_warn() - run every row of warn.c over the joined result. -ENOMEM. */
+/** nd_result_warn() - run every row of warn.c over the joined result, anew each time. -ENOMEM. */
 ND_MUST_CHECK int nd_result_warn(struct nd_result *r);
-/** nd_machine_from() - CPU and counters from two samples around the window and two around the run. */
+/**
+ * nd_machine_from() - CPU and counters of one end.
+ * @window: nd_os_since() of the samples around the measured window, @run: of those around the whole
+ *     run; at_ns of such a difference is its length. NULL: unknown.
+ * @nic: the interface of the test's address; NULL: unknown.
+ * Everything that was not counted stays unknown; .cycles is the caller's (perf). -ENOMEM.
+ */
 ND_MUST_CHECK int nd_machine_from(const struct nd_os_sample *window, const struct nd_os_sample *run,
 				  const char *nic, struct nd_arena *a, struct nd_machine *ret);
 

@@ -40,6 +40,8 @@ struct nd_run_cfg {
 	const char *dev;                    /* client: bind to this device, or NULL */
 	const struct nd_greeting *greeting; /* client; NULL: none */
 	uint32_t threads;                   /* workers of this end */
+	const char *
+		nic; /* interface of the test's address, for --pin auto and counters; NULL: unknown */
 };
 
 /** nd_run_check() - can this end run the plan: names known, engine fits transport, descriptors and source
@@ -78,9 +80,11 @@ void nd_run_finish(struct nd_run *r, uint64_t quiet_ns, uint64_t deadline_ns);
 void nd_run_stop(struct nd_run *r);
 
 /** nd_run_intervals() - intervals that every worker has completed; index 0 is the first after the start,
- * warm-up included. nd_run_interval() sums interval @i over workers. Main thread, while running. */
+ * warm-up included. nd_run_interval() sums interval @i of workload @workload over workers; may be called
+ * while running. Main thread. */
 uint32_t nd_run_intervals(const struct nd_run *r);
-void nd_run_interval(const struct nd_run *r, uint32_t i, struct nd_interval_sample *ret);
+void nd_run_interval(const struct nd_run *r, unsigned workload, uint32_t i,
+		     struct nd_interval_sample *ret);
 
 /** nd_run_result() - fill this end's measurements (struct nd_side) in @a. After ND_RUN_OVER. */
 ND_MUST_CHECK int nd_run_result(struct nd_run *r, struct nd_arena *a, struct nd_side *ret,

@@ -39,6 +39,7 @@ static uint64_t load(const uint64_t *p)
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): clang-tidy 14 does not see the store */
 static void store(uint64_t *p, uint64_t v)
 {
 	__atomic_store_n(p, v, __ATOMIC_RELAXED);
@@ -63,12 +64,11 @@ void nd_hist_free(struct nd_hist *h)
 		(void)munmap(h, sizeof(*h)); /* fails only for a wrong address */
 }
 
-void nd_hist_record_n(struct nd_hist *h, uint64_t ns, uint64_t times)
+/* @times > 0; a constant 1 leaves no multiplication. */
+static inline void record(struct nd_hist *h, uint64_t ns, uint64_t times)
 {
 	uint64_t value = ns ? ns : 1;
 
-	if (times == 0)
-		return;
 	if (value < load(&h->min_ns))
 		store(&h->min_ns, value);
 	if (value > load(&h->max_ns))
@@ -83,7 +83,13 @@ void nd_hist_record_n(struct nd_hist *h, uint64_t ns, uint64_t times)
 
 void nd_hist_record(struct nd_hist *h, uint64_t ns)
 {
-	nd_hist_record_n(h, ns, 1);
+	record(h, ns, 1);
+}
+
+void nd_hist_record_n(struct nd_hist *h, uint64_t ns, uint64_t times)
+{
+	if (times > 0)
+		record(h, ns, times);
 }
 
 static int view_new(struct nd_hist_view *v, uint32_t n)

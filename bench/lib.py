@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: MIT
+"""Network namespaces and programs in them, for comparisons of tools.
+
+A namespace has no name: this process holds it by a descriptor, so it vanishes with the process and
+cannot clash with another one. The CPU time of a program is counted from outside, in the same way
+for every tool: from wait4, which has all threads and waited-for children. Soft interrupts land in
+the interrupted task unless ksoftirqd takes them, so the time of ksoftirqd is added (see Meter).
+"""
+import atexit
+import ctypes
+import fcntl
+import os
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "build" / "bench"
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
+TICK = os.sysconf("SC_CLK_TCK")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_running = []
+
+
+class Skip(Exception):
+    """This cannot be measured here; says why."""
+
+
+class Failed(Exception):
+    """A tool did not do what it was asked; says what."""
+
+
+def _call(name, *args):
+    if getattr(_libc, name)(*args) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{name}: {os.strerror(code)}")
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("needs root: network namespaces, raw sockets")
+    if not shutil.which("ip"):
+        raise Skip("ip is not installed (Debian: iproute2)")
+
+
+def tidy_exit():
+    """Make signals unwind, so that every program this one started ends with it."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda n, _: sys.exit(128 + n))
+
+
+# ---- namespaces
+
+class Space:
+    """One network namespace."""
+
+    def __init__(self):
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _call("unshare", CLONE_NEWNET)
+            try:
+                self.fd = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            finally:
+                _call("setns", home, CLONE_NEWNET)
+        finally:
+            os.close(home)
+        self.path = f"/proc/{os.getpid()}/fd/{self.fd}"
+        self.ip("link", "set", "lo", "up")
+
+    def close(self):
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    @contextmanager
+    def inside(self):
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _call("setns", self.fd, CLONE_NEWNET)
+            try:
+                yield
+            finally:
+                _call("setns", home, CLONE_NEWNET)
+        finally:
+            os.close(home)
+
+    def ip(self, *args):
+        with self.inside():
+            done = subprocess.run(["ip", *args], stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True, timeout=20, check=False)
+        if done.returncode != 0:
+            raise Failed(f"ip {' '.join(args)}: {done.stderr.strip()}")
+
+
+class Net:
+    """Where the two ends stand: kind 'loopback' is one namespace, 'veth' two joined by a pair.
+
+    The client runs in .near, the server in .far at .address; .iface is the server's interface.
+    .default_cc is what a socket of either end has that asks for nothing.
+    """
+
+    KINDS = ("loopback", "veth")
+
+    def __init__(self, kind, cc=None):
+        self.kind = kind
+        self.spaces = []
+        try:
+            self._make()
+            if cc:
+                for space in self.spaces:
+                    set_default_cc(space, cc)
+            with self.far.inside():
+                self.default_cc = _read(CC_DEFAULT)
+        except BaseException:
+            self.close()
+            raise
+
+    def _space(self):
+        self.spaces.append(Space())
+        return self.spaces[-1]
+
+    def _make(self):
+        self.near = self._space()
+        if self.kind == "loopback":
+            # The second address: some tools cannot resolve 127.0.0.1 where there is no other.
+            self.far, self.iface, self.address = self.near, "lo", "127.0.0.1"
+            self.near.ip("addr", "add", "10.77.0.2/32", "dev", "lo")
+            return
+        self.far, self.iface, self.address = self._space(), "veth0", "10.77.0.2"
+        self.near.ip("link", "add", "veth0", "type", "veth", "peer", "name", "veth0", "netns",
+                     self.far.path)
+        for space, address in ((self.near, "10.77.0.1/24"), (self.far, "10.77.0.2/24")):
+            space.ip("addr", "add", address, "dev", "veth0")
+            space.ip("link", "set", "veth0", "up")
+
+    def close(self):
+        for space in self.spaces:
+            space.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+CC_DEFAULT = "/proc/sys/net/ipv4/tcp_congestion_control"
+CC_ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+
+
+def _read(path):
+    with open(path, encoding="ascii") as f:
+        return f.read().strip()
+
+
+def _write(path, value):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(f"{value}\n")
+
+
+@contextmanager
+def _init_lock(seconds=20.0):
+    """Held by whoever changes a setting of the initial namespace; the namespace tests take the
+    same lock."""
+    fd = os.open("/run", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    deadline = time.monotonic() + seconds
+    try:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Failed("lock on /run: others hold it") from None
+                time.sleep(0.02)
+        yield
+    finally:
+        os.close(fd)
+
+
+def set_default_cc(space, cc):
+    """Make `cc` the default of a namespace. Return whether that worked.
+
+    The kernel refuses what the initial namespace does not list as allowed (EPERM), even to root.
+    The list is then widened for the one write and put back: a default once set stays.
+    """
+    def attempt():
+        with space.inside():
+            try:
+                _write(CC_DEFAULT, cc)
+            except OSError:
+                pass
+            return _read(CC_DEFAULT) == cc
+
+    if attempt():
+        return True
+    try:
+        with _init_lock():
+            before = _read(CC_ALLOWED)
+            try:
+                _write(CC_ALLOWED, f"{before} {cc}")
+                return attempt()
+            finally:
+                _write(CC_ALLOWED, before)
+    except OSError:
+        return False  # no such algorithm, or this is not the initial namespace
+
+
+# ---- placement
+
+PLACES = ("same", "split", "free")
+
+
+def place(name):
+    """CPU sets of client and server; None is the scheduler's choice."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if name == "free":
+        return None, None
+    if name == "same":
+        return {cpus[0]}, {cpus[0]}
+    if len(cpus) < 2:
+        raise Skip("placement 'split' needs two CPUs")
+    return {cpus[0]}, {cpus[1]}
+
+
+# ---- programs
+
+class Proc:
+    """A program in a namespace. Its output goes to files, and what else it writes to a folder of
+    its own; all that, and the program, goes with this process."""
+
+    def __init__(self, argv, space, cpus=None):
+        self.argv = [str(a) for a in argv]
+        self.rusage = None
+        self.returncode = None
+        self.peak_rss_bytes = 0
+        self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self._folder = tempfile.TemporaryDirectory(prefix="netdyno-bench-")
+        with space.inside():
+            self._popen = subprocess.Popen(
+                self.argv, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._err,
+                cwd=self._folder.name, preexec_fn=lambda: _prepare(cpus))
+        self.pid = self._popen.pid
+        self._pidfd = os.pidfd_open(self.pid)
+        _running.append(self)
+
+    def text(self, stream="out"):
+        f = self._out if stream == "out" else self._err
+        return os.pread(f.fileno(), 1 << 26, 0).decode("utf-8", "replace")
+
+    def said(self):
+        """For messages: the end of what it said."""
+        words = (self.text("err").strip() or self.text().strip())[-400:]
+        return f"{' '.join(self.argv)}: exit {self.returncode}: {words}"
+
+    def cpu_s(self):
+        """User and system time so far: all threads, past ones too, and waited-for children."""
+        if self.rusage:
+            return self.rusage.ru_utime + self.rusage.ru_stime
+        fields = _read(f"/proc/{self.pid}/stat").rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / TICK
+
+    def see_rss(self):
+        """Note the most memory it has had resident (VmHWM)."""
+        try:
+            with open(f"/proc/{self.pid}/status", encoding="ascii", errors="replace") as f:
+                for line in f:
+                    if line.startswith("VmHWM:"):
+                        self.peak_rss_bytes = int(line.split()[1]) * 1024
+        except OSError:
+            pass  # it has ended
+
+    def wait(self, seconds, every_s=None, each=None):
+        """Wait until it ends; call each() every_s meanwhile. False: it has not ended."""
+        deadline = time.monotonic() + seconds
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        while self.rusage is None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            if poller.poll(1000 * (min(left, every_s) if every_s else left)):
+                _, status, self.rusage = os.wait4(self.pid, 0)
+                self.returncode = self._popen.returncode = os.waitstatus_to_exitcode(status)
+                os.close(self._pidfd)
+                _running.remove(self)
+                self._folder.cleanup()
+            elif each:
+                each()
+        return True
+
+    def stop(self, grace_s=3.0, patience_s=0.0):
+        """End it: wait for it, then ask, then insist. True: it went by itself or when asked."""
+        if self.wait(patience_s) or self.rusage:
+            return True
+        for number, seconds in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 10.0)):
+            signal.pidfd_send_signal(self._pidfd, number)
+            if self.wait(seconds):
+                return number == signal.SIGTERM
+        raise Failed(f"process {self.pid} does not end: {' '.join(self.argv)}")
+
+    def wait_text(self, words, seconds=10.0):
+        """Wait until it has said these words on stdout."""
+        deadline = time.monotonic() + seconds
+        while words not in self.text():
+            if self.wait(0.005) and words not in self.text():
+                raise Failed(self.said())
+            if time.monotonic() > deadline:
+                raise Failed(f"does not say '{words}': {' '.join(self.argv)}")
+
+    def wait_listening(self, port, seconds=10.0):
+        """Wait until somebody listens on a TCP port in its namespace."""
+        wanted = f":{port:04X}"
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.wait(0.01):
+                raise Failed(self.said())
+            for name in ("tcp", "tcp6"):
+                try:
+                    with open(f"/proc/{self.pid}/net/{name}", encoding="ascii") as f:
+                        sockets = [line.split()[1:4] for line in f]
+                except OSError:
+                    continue  # ends just now, or no IPv6
+                if any(s[0].endswith(wanted) and s[2] == "0A" for s in sockets):
+                    return
+        raise Failed(f"nobody listens on port {port}: {' '.join(self.argv)}")
+
+
+def _prepare(cpus):
+    """Between fork and exec."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if cpus:
+        os.sched_setaffinity(0, cpus)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+@atexit.register
+def end_all():
+    for proc in list(_running):
+        try:
+            proc.stop(grace_s=0.5)
+        except (Failed, OSError) as e:
+            print(e, file=sys.stderr)
+
+
+# ---- what the machine did meanwhile
+
+def _ksoftirqd():
+    pids = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                if _read(f"/proc/{entry}/comm").startswith("ksoftirqd/"):
+                    pids.append(int(entry))
+            except (OSError, UnicodeDecodeError):
+                pass
+    return pids
+
+
+class Meter:
+    """CPU time of the machine over a run: what belongs to it, and what is foreign."""
+
+    _daemons = None
+
+    def __init__(self):
+        if Meter._daemons is None:
+            Meter._daemons = _ksoftirqd()
+        self._before = self._now()
+
+    @staticmethod
+    def _now():
+        with open("/proc/stat", encoding="ascii") as f:
+            user, nice, system, _, _, irq, softirq, steal = map(int, f.readline().split()[1:9])
+        softirqd = 0.0
+        for pid in Meter._daemons:
+            try:
+                softirqd += int(_read(f"/proc/{pid}/schedstat").split()[0]) / 1e9
+            except OSError:
+                pass  # a CPU went away
+        return {"wall": time.monotonic(), "busy": (user + nice + system + irq + softirq) / TICK,
+                "steal": steal / TICK, "ksoftirqd": softirqd, "self": time.process_time()}
+
+    def end(self, own_cpu_s):
+        """own_cpu_s: of the programs of the run. Return CPU of the run with ksoftirqd's part, and
+        foreign and stolen CPU in cores."""
+        now = self._now()
+        d = {key: now[key] - self._before[key] for key in now}
+        cpu = own_cpu_s + d["ksoftirqd"]
+        foreign = max(0.0, d["busy"] - cpu - d["self"]) / d["wall"]
+        return {"cpu_s": cpu, "wall_s": d["wall"], "foreign_cores": foreign,
+                "steal_cores": d["steal"] / d["wall"]}

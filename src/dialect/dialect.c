@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of control languages, the list of verbs, the clock estimate. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialect/int.h"
+
+#define KEEP_BYTES (1u << 20) /* a larger buffer, after a result, goes back to the system */
+
+static const struct nd_dialect *const dialects[] = {
+#define ND_DIALECT(name) &nd_dialect_##name,
+#include "dialect/dialects.def"
+#undef ND_DIALECT
+};
+
+const struct nd_dialect *nd_dialect_at(size_t n)
+{
+	return n < ND_COUNTOF(dialects) ? dialects[n] : NULL;
+}
+
+const struct nd_dialect *nd_dialect_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ND_COUNTOF(dialects); i++)
+		if (!strcmp(dialects[i]->name, name))
+			return dialects[i];
+	return NULL;
+}
+
+const char *nd_dialect_names(size_t n, const char **ret_help)
+{
+	const struct nd_dialect *d = nd_dialect_at(n);
+
+	if (!d)
+		return NULL;
+	if (ret_help)
+		*ret_help = d->help;
+	return d->name;
+}
+
+struct nd_verb_item *nd_verbs_add(struct nd_verbs *verbs, enum nd_do what)
+{
+	struct nd_verb_item *item = &verbs->dummy;
+
+	if (verbs->n == verbs->room) {
+		size_t room = verbs->room ? verbs->room * 2 : 16;
+		struct nd_verb_item *v = reallocarray(verbs->v, room, sizeof(*v));
+
+		if (v) {
+			verbs->v = v;
+			verbs->room = room;
+		} else {
+			verbs->failed = true;
+		}
+	}
+	if (verbs->n < verbs->room)
+		item = &verbs->v[verbs->n++];
+	*item = (struct nd_verb_item){ .what = what };
+	return item;
+}
+
+void nd_verbs_send(struct nd_verbs *verbs, unsigned link, const void *data, size_t n)
+{
+	struct nd_verb_item *item = nd_verbs_add(verbs, ND_DO_SEND);
+
+	item->link = link;
+	item->data_at = verbs->data.len;
+	item->n = n;
+	nd_str_addn(&verbs->data, data, n);
+	if (!nd_str_ok(&verbs->data))
+		verbs->failed = true;
+}
+
+void nd_verbs_reset(struct nd_verbs *verbs)
+{
+	verbs->n = 0;
+	verbs->failed = false;
+	if (verbs->data.size > KEEP_BYTES)
+		nd_str_done(&verbs->data);
+	nd_str_reset(&verbs->data);
+}
+
+void nd_verbs_done(struct nd_verbs *verbs)
+{
+	if (!verbs)
+		return;
+	free(verbs->v);
+	nd_str_done(&verbs->data);
+	*verbs = (struct nd_verbs){ 0 };
+}
+
+void nd_clock_add(struct nd_clock *c, uint64_t sent_ns, uint64_t peer_ns, uint64_t received_ns)
+{
+	uint64_t rtt_ns = received_ns - sent_ns;
+
+	if (received_ns < sent_ns)
+		return;
+	if (c->n == 0 || rtt_ns < c->rtt_ns) {
+		c->rtt_ns = rtt_ns;
+		c->offset_ns = (int64_t)(peer_ns - (sent_ns + rtt_ns / 2));
+	}
+	c->n++;
+}

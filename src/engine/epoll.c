@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many flows per worker: each registered once, edge-triggered. Flows that can proceed stand in a ring and
+ * take turns; timed ones in a heap.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "engine/int.h"
+
+enum { EVENTS = 256 };
+
+struct epoll {
+	int fd;
+	bool coarse; /* no epoll_pwait2 (before Linux 5.11): timeouts in ms */
+	struct epoll_event events[EVENTS];
+	struct nd_timers timers;
+	struct nd_flow **ring; /* owned; each flow at most once */
+	uint32_t head, n, room;
+};
+
+static void close_epoll(struct nd_io *io)
+{
+	struct epoll *e = io->engine_state;
+
+	if (!e)
+		return;
+	nd_close_p(&e->fd);
+	nd_timers_done(&e->timers);
+	free(e->ring);
+	free(e);
+	io->engine_state = NULL;
+}
+
+static int watch(const struct epoll *e, int fd, uint32_t events, struct nd_flow *f)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = f };
+
+	if (fd < 0)
+		return 0;
+	return epoll_ctl(e->fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
+}
+
+static int watch_all(const struct nd_io *io, const struct epoll *e)
+{
+	int r = watch(e, io->wake_fd, EPOLLIN, NULL);
+	uint32_t i;
+
+	for (i = 0; r == 0 && i < io->flow_count; i++)
+		r = watch(e, io->flows[i].fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+			  &io->flows[i]);
+	return r;
+}
+
+static int open_epoll(struct nd_io *io, struct nd_err *err)
+{
+	struct epoll *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e)
+		return nd_fail(err, -ENOMEM, "no memory for an event loop");
+	io->engine_state = e;
+	nd_io_naps(io);
+	e->room = io->flow_count ? io->flow_count : 1;
+	e->ring = calloc(e->room, sizeof(struct nd_flow *));
+	e->fd = epoll_create1(EPOLL_CLOEXEC);
+	r = e->fd < 0 ? -errno : 0;
+	if (r == 0)
+		r = e->ring ? nd_timers_init(&e->timers, io->flow_count) : -ENOMEM;
+	if (r == 0)
+		r = watch_all(io, e);
+	if (r < 0) {
+		char words[64];
+
+		close_epoll(io);
+		return nd_fail(err, r, "an event loop for %u flows: %s", io->flow_count,
+			       nd_strerror(r, words, sizeof(words)));
+	}
+	return 0;
+}
+
+static void push(struct epoll *e, struct nd_flow *f)
+{
+	if (f->queued)
+		return;
+	f->queued = true;
+	e->ring[(e->head + e->n++) % e->room] = f;
+}
+
+static struct nd_flow *pop(struct epoll *e)
+{
+	struct nd_flow *f = e->ring[e->head];
+
+	e->head = (e->head + 1) % e->room;
+	e->n--;
+	f->queued = false;
+	return f;
+}
+
+/* Where a flow waits for its next turn. */
+static void file_flow(struct epoll *e, struct nd_flow *f)
+{
+	uint64_t due = nd_flow_due(f);
+
+	if (f->state == ND_FLOW_READY)
+		push(e, f);
+	else if (f->state == ND_FLOW_DONE)
+		nd_timers_drop(&e->timers, f);
+	/* a patience moves with every transaction: an entry that is too early is set right when it comes up */
+	else if (due != UINT64_MAX &&
+		 (f->state == ND_FLOW_TIMED || !f->timer_slot || f->timer_ns > due))
+		nd_timers_set(&e->timers, f, due);
+}
+
+/* After an edge or a wake-up, which may have begun or stopped flows. */
+static void rescan(struct nd_io *io, struct epoll *e)
+{
+	uint32_t i;
+
+	if (!io->rescan)
+		return;
+	io->rescan = false;
+	for (i = 0; i < io->flow_count; i++)
+		file_flow(e, &io->flows[i]);
+}
+
+static void take_timers(struct epoll *e, uint64_t now_ns)
+{
+	struct nd_flow *f;
+
+	while ((f = nd_timers_pop(&e->timers, now_ns))) {
+		if (nd_flow_due(f) <= now_ns)
+			f->state = ND_FLOW_READY;
+		file_flow(e, f);
+	}
+}
+
+static int wait_ms(struct epoll *e, uint64_t now_ns, uint64_t until_ns)
+{
+	uint64_t ms = until_ns > now_ns ? (until_ns - now_ns + ND_NS_PER_MS - 1) / ND_NS_PER_MS : 0;
+
+	return epoll_wait(e->fd, e->events, EVENTS,
+			  until_ns == UINT64_MAX ? -1 : (int)ND_MIN(ms, 1000000));
+}
+
+static int wait_ns(struct epoll *e, uint64_t now_ns, uint64_t until_ns)
+{
+#ifdef SYS_epoll_pwait2 /* the kernel may have what the C library does not know yet */
+	struct timespec t = nd_timespec(now_ns, until_ns);
+	int n;
+
+	if (e->coarse)
+		return wait_ms(e, now_ns, until_ns);
+	n = (int)syscall(SYS_epoll_pwait2, e->fd, e->events, EVENTS,
+			 until_ns == UINT64_MAX ? NULL : &t, NULL, (size_t)0);
+	if (n >= 0 || errno != ENOSYS)
+		return n;
+	e->coarse = true;
+#endif
+	return wait_ms(e, now_ns, until_ns);
+}
+
+static void take_event(struct epoll *e, const struct epoll_event *ev)
+{
+	const uint32_t broken = EPOLLERR | EPOLLHUP;
+	struct nd_flow *f = ev->data.ptr;
+
+	if (ev->events & (EPOLLRDHUP | EPOLLHUP))
+		f->hup = true;
+	if (nd_flow_unblock(f, ev->events & (EPOLLIN | EPOLLRDHUP | broken),
+			    ev->events & (EPOLLOUT | broken)))
+		push(e, f);
+}
+
+static int wait_for(struct nd_io *io, struct epoll *e, struct nd_err *err)
+{
+	uint64_t until = ND_MIN(io->edge_ns, nd_timers_next(&e->timers));
+	bool woken = false;
+	int i, n;
+
+	if (e->n == 0 && nd_io_idle(io, until, true))
+		until = 0; /* it has waited: only collect what happened */
+	n = e->n ? epoll_wait(e->fd, e->events, EVENTS, 0) : wait_ns(e, io->now_ns, until);
+	if (n < 0 && errno != EINTR)
+		return nd_sysfail(err, "epoll");
+	io->now_ns = nd_now_ns();
+	for (i = 0; i < n; i++) {
+		if (e->events[i].data.ptr)
+			take_event(e, &e->events[i]);
+		else
+			woken = true;
+	}
+	if (woken)
+		nd_io_woken(io, io->now_ns);
+	nd_io_tick(io, io->now_ns);
+	take_timers(e, io->now_ns);
+	rescan(io, e);
+	return 0;
+}
+
+static void take_turns(struct nd_io *io, struct epoll *e)
+{
+	uint32_t left;
+
+	for (left = e->n; left > 0 && !io->quit; left--) {
+		struct nd_flow *f = pop(e);
+
+		(void)nd_flow_turn(io, f, ND_TURN_BUDGET); /* its state is looked at next */
+		file_flow(e, f);
+	}
+	rescan(io, e);
+}
+
+static int run_epoll(struct nd_io *io, struct nd_err *err)
+{
+	struct epoll *e = io->engine_state;
+	int r = 0;
+
+	nd_io_tick(io, nd_now_ns());
+	io->rescan = true;
+	rescan(io, e);
+	while (r == 0 && !io->quit && io->done_count < io->flow_count) {
+		r = wait_for(io, e, err);
+		if (r == 0)
+			take_turns(io, e);
+	}
+	return r;
+}
+
+const struct nd_engine nd_engine_epoll = {
+	.name = "epoll",
+	.help = "edge-triggered epoll: many flows per worker",
+	.moves = true,
+	.open = open_epoll,
+	.run = run_epoll,
+	.close = close_epoll,
+};

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared inside engine/: registries, waiting, the heap of timed flows. */
+#ifndef ND_ENGINE_INT_H
+#define ND_ENGINE_INT_H
+
+#include <time.h>
+
+#include "base/time.h"
+#include "engine/engine.h"
+
+#define X(name) extern const struct nd_engine nd_engine_##name;
+#include "engine/engines.def"
+#undef X
+#define X(name) extern const struct nd_xfer nd_xfer_##name;
+#include "engine/xfers.def"
+#undef X
+
+/* Operations of one flow before the next has its turn. */
+#define ND_TURN_BUDGET 8u
+
+static inline const struct nd_lane *nd_lane_of(const struct nd_io *io, const struct nd_flow *f)
+{
+	return &io->lanes[f->workload];
+}
+
+static inline bool nd_flow_is_datagram(const struct nd_io *io, const struct nd_flow *f)
+{
+	return (nd_lane_of(io, f)->transport->caps & ND_NET_DATAGRAM) != 0;
+}
+
+/** nd_flow_due() - when a waiting flow must be looked at without an event; UINT64_MAX: never. */
+static inline uint64_t nd_flow_due(const struct nd_flow *f)
+{
+	if (f->state == ND_FLOW_TIMED)
+		return f->step.at_ns;
+	if (f->state == ND_FLOW_BLOCKED && f->step.op == ND_OP_RECV && f->step.until_ns)
+		return f->step.until_ns;
+	return UINT64_MAX;
+}
+
+/** nd_flow_unblock() - the socket may take (give) bytes again. Return: true when that helps its step. */
+static inline bool nd_flow_unblock(struct nd_flow *f, bool readable, bool writable)
+{
+	f->readable |= readable;
+	f->writable |= writable;
+	if (f->state != ND_FLOW_BLOCKED || !(f->step.op == ND_OP_SEND ? writable : readable))
+		return false;
+	f->state = ND_FLOW_READY;
+	return true;
+}
+
+/** nd_timespec() - from @now_ns to @until_ns; 0 when past. */
+static inline struct timespec nd_timespec(uint64_t now_ns, uint64_t until_ns)
+{
+	uint64_t left = until_ns > now_ns ? until_ns - now_ns : 0;
+
+	return (struct timespec){ .tv_sec = (time_t)(left / ND_NS_PER_S),
+				  .tv_nsec = (long)(left % ND_NS_PER_S) };
+}
+
+/* Count in the flow and in its lane's sum. */
+#define ND_COUNT_FLOW(io, f, name, n)                          \
+	do {                                                   \
+		uint64_t nd_n_ = (n);                          \
+		nd_count(&(f)->c.name, nd_n_);                 \
+		nd_count(&(io)->c[(f)->workload].name, nd_n_); \
+	} while (0)
+
+/** nd_io_woken() - wake_fd is readable. */
+void nd_io_woken(struct nd_io *io, uint64_t now_ns);
+
+/**
+ * nd_io_idle() - no flow can proceed: apply the wait policy.
+ * @collects: the engine knows how to ask which sockets have become ready; then a nap leaves flows blocked.
+ * Return: true when it has waited, and otherwise blocked flows are READY again; false: wait in the kernel.
+ */
+bool nd_io_idle(struct nd_io *io, uint64_t until_ns, bool collects);
+/** nd_io_naps() - work out .nap_room, when the engine opens. */
+void nd_io_naps(struct nd_io *io);
+
+/* The blocking backend, also under the null engine. */
+int nd_blocking_open(struct nd_io *io, struct nd_err *err);
+int nd_blocking_run(struct nd_io *io, struct nd_err *err);
+void nd_blocking_close(struct nd_io *io);
+
+/** nd_lane_message() - the longest message of a lane in either direction, at least 1. */
+uint64_t nd_lane_message(const struct nd_lane *lane);
+/** nd_lane_receives() - has this worker a flow in the lane that reads? */
+bool nd_lane_receives(const struct nd_io *io, unsigned lane);
+/** nd_lane_sends() - ... that writes? */
+bool nd_lane_sends(const struct nd_io *io, unsigned lane);
+/** nd_buffer_new() - page-aligned and touched; NULL: no memory. */
+uint8_t *nd_buffer_new(size_t size);
+
+/* Flows by .timer_ns, earliest first. */
+struct nd_timers {
+	struct nd_flow **v; /* owned; room for all flows */
+	uint32_t n;
+};
+
+int nd_timers_init(struct nd_timers *t, uint32_t room); /* -ENOMEM */
+void nd_timers_done(struct nd_timers *t);
+void nd_timers_set(struct nd_timers *t, struct nd_flow *f, uint64_t at_ns); /* adds or moves */
+void nd_timers_drop(struct nd_timers *t, struct nd_flow *f);
+uint64_t nd_timers_next(const struct nd_timers *t);                  /* UINT64_MAX: none */
+struct nd_flow *nd_timers_pop(struct nd_timers *t, uint64_t now_ns); /* due, or NULL */
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* One flow's turn: carry out its step, tell the load, fetch the next. Shared by all backends. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "engine/int.h"
+
+#define PAGE    4096u
+#define LOOK_NS (10 * ND_NS_PER_MS) /* a worker that never waits looks at its wake_fd this often */
+
+static void take_note(struct nd_io *io, struct nd_flow *f, const struct nd_note *note)
+{
+	if (note->transactions)
+		ND_COUNT_FLOW(io, f, transactions, note->transactions);
+	if (note->service_ns && io->rtt[f->workload])
+		nd_hist_record(io->rtt[f->workload], note->service_ns);
+	if (note->response_ns && io->response[f->workload])
+		nd_hist_record(io->response[f->workload], note->response_ns);
+}
+
+static void end_flow(struct nd_io *io, struct nd_flow *f)
+{
+	if (f->state == ND_FLOW_DONE)
+		return;
+	f->state = ND_FLOW_DONE;
+	io->done_count++;
+	if (io->flow_done)
+		io->flow_done(io, f);
+}
+
+static void finish(struct nd_io *io, struct nd_flow *f)
+{
+	/* a connection that is already broken cannot be half-closed, and need not be */
+	if (f->active && f->half == 0 && !nd_flow_is_datagram(io, f))
+		(void)shutdown(f->fd, SHUT_WR);
+	end_flow(io, f);
+}
+
+/* Tell the load and take up what it answers. */
+static void tell(struct nd_io *io, struct nd_flow *f, struct nd_event *ev)
+{
+	struct nd_step step = { 0 };
+	struct nd_note note = { 0 };
+
+	ev->half = f->half;
+	nd_lane_of(io, f)->load->next(f->load, ev, &step, &note);
+	take_note(io, f, &note);
+	if (step.op == ND_OP_KEEP)
+		return;
+	f->step = step;
+	f->begun_ns = 0;
+	f->done_bytes = 0;
+	f->done_count = 0;
+	f->state = ND_FLOW_READY;
+	if (step.op == ND_OP_FINISH)
+		finish(io, f);
+}
+
+static void fail(struct nd_io *io, struct nd_flow *f, int code)
+{
+	struct nd_event ev = { .what = ND_HAP_CLOSED, .error = code, .now_ns = io->now_ns };
+
+	f->error = code;
+	tell(io, f, &ev);
+	end_flow(io, f);
+}
+
+static void saw_payload(struct nd_flow *f, uint64_t now_ns)
+{
+	if (!f->first_ns)
+		f->first_ns = now_ns;
+	f->last_ns = now_ns;
+}
+
+static uint32_t step_count(const struct nd_step *s)
+{
+	return s->count ? s->count : 1;
+}
+
+static void sent(struct nd_io *io, struct nd_flow *f)
+{
+	uint32_t count = step_count(&f->step);
+	struct nd_event ev = { .what = ND_HAP_SENT,
+			       .count = count,
+			       .bytes = f->step.bytes * count,
+			       .now_ns = io->now_ns,
+			       .begun_ns = f->begun_ns };
+	bool datagram = nd_flow_is_datagram(io, f);
+
+	if (datagram ? f->done_count < count : f->done_bytes < f->step.bytes)
+		return;
+	if (datagram)
+		ev.seq = f->tx.next;
+	tell(io, f, &ev);
+}
+
+/* False: the turn is over. */
+static bool do_send(struct nd_io *io, struct nd_flow *f)
+{
+	int r;
+
+	if (!f->begun_ns && f->step.at_ns > io->now_ns) {
+		f->state = ND_FLOW_TIMED;
+		return false;
+	}
+	if (!f->writable) {
+		f->state = ND_FLOW_BLOCKED;
+		return false;
+	}
+	if (!f->begun_ns) {
+		f->begun_ns = io->now_ns;
+		if (f->step.reply && f->rx.next)
+			f->tx.next = f->rx.next - 1;
+	}
+	r = nd_lane_of(io, f)->xfer->send(io, f);
+	if (r == -EAGAIN) {
+		f->state = ND_FLOW_BLOCKED;
+		return false;
+	}
+	if (r < 0) {
+		fail(io, f, r);
+		return false;
+	}
+	saw_payload(f, io->now_ns);
+	sent(io, f);
+	if (io->wait_before_recv && f->state == ND_FLOW_READY && f->step.op == ND_OP_RECV) {
+		f->state = ND_FLOW_BLOCKED;
+		return false;
+	}
+	if (!f->first_sent) { /* every flow sends its first piece before any sends a second */
+		f->first_sent = true;
+		return false;
+	}
+	return true;
+}
+
+static void received(struct nd_io *io, struct nd_flow *f, uint64_t messages, uint64_t bytes)
+{
+	struct nd_event ev = { .what = ND_HAP_RECEIVED, .count = 1, .now_ns = io->now_ns };
+
+	if (nd_flow_is_datagram(io, f)) {
+		if (messages == 0) /* nothing of this flow */
+			return;
+		ev.count = (uint32_t)messages;
+		ev.bytes = bytes;
+		ev.seq = f->rx.next;
+	} else {
+		if (f->step.op == ND_OP_RECV && f->done_bytes < f->step.bytes)
+			return;
+		ev.bytes = f->done_bytes;
+	}
+	tell(io, f, &ev);
+}
+
+static void closed(struct nd_io *io, struct nd_flow *f)
+{
+	struct nd_event ev = { .what = ND_HAP_CLOSED, .now_ns = io->now_ns };
+
+	/* an asking end is never done first: its answer will not come */
+	if (f->active && !io->stop_told)
+		f->error = -ECONNRESET;
+	tell(io, f, &ev);
+}
+
+static void timed_out(struct nd_io *io, struct nd_flow *f)
+{
+	struct nd_event ev = { .what = ND_HAP_TIME, .now_ns = io->now_ns };
+
+	tell(io, f, &ev);
+}
+
+/* A time-out of the socket may be late by some scheduler ticks: nothing else may be due by then. */
+static bool may_wait(const struct nd_io *io, const struct nd_flow *f)
+{
+	uint64_t until = io->now_ns + 3 * ND_PATIENCE_NS;
+
+	return io->patient && io->edge_ns > until &&
+	       (!f->step.until_ns || f->step.until_ns > until);
+}
+
+static bool do_recv(struct nd_io *io, struct nd_flow *f)
+{
+	uint64_t messages = f->c.rx_messages, bytes = f->c.rx_bytes;
+	int r;
+
+	if (!f->readable) {
+		if (f->step.until_ns && f->step.until_ns <= io->now_ns) {
+			timed_out(io, f);
+			return true;
+		}
+		f->state = ND_FLOW_BLOCKED;
+		return false;
+	}
+	io->recv_waits = may_wait(io, f);
+	r = nd_lane_of(io, f)->xfer->recv(io, f);
+	if (r == -EAGAIN)
+		return true; /* not readable any more: blocks, or is out of time */
+	if (r < 0) {
+		fail(io, f, r);
+		return false;
+	}
+	if (r == 0) {
+		closed(io, f);
+		return true;
+	}
+	if (f->c.rx_bytes != bytes)
+		saw_payload(f, io->now_ns);
+	received(io, f, f->c.rx_messages - messages, f->c.rx_bytes - bytes);
+	return true;
+}
+
+static bool do_wait(struct nd_io *io, struct nd_flow *f)
+{
+	if (f->step.at_ns > io->now_ns) {
+		f->state = ND_FLOW_TIMED;
+		return false;
+	}
+	timed_out(io, f);
+	return true;
+}
+
+static bool act(struct nd_io *io, struct nd_flow *f)
+{
+	switch (f->step.op) {
+	case ND_OP_SEND:
+		return do_send(io, f);
+	case ND_OP_RECV:
+	case ND_OP_DRAIN:
+		return do_recv(io, f);
+	case ND_OP_WAIT:
+		return do_wait(io, f);
+	case ND_OP_FINISH:
+		finish(io, f);
+		return false;
+	default:
+		fail(io, f, -EOPNOTSUPP);
+		return false;
+	}
+}
+
+enum nd_flow_state nd_flow_turn(struct nd_io *io, struct nd_flow *f, unsigned budget)
+{
+	bool more = true;
+
+	while (more && budget-- > 0 && !io->quit && f->state == ND_FLOW_READY) {
+		more = act(io, f);
+		if (io->now_ns >= io->edge_ns || io->now_ns >= io->look_ns)
+			nd_io_tick(io, io->now_ns);
+	}
+	return f->state;
+}
+
+/* Requests go one way and responses the other; a stream has one kind of message. */
+static void set_lengths(const struct nd_lane *lane, struct nd_flow *f)
+{
+	const struct nd_workload *wl = lane->workload;
+
+	if (!lane->load->round_trips)
+		return;
+	f->tx.message_bytes = f->active ? wl->request_bytes : wl->response_bytes;
+	f->rx.message_bytes = f->active ? wl->response_bytes : wl->request_bytes;
+}
+
+void nd_flow_begin(struct nd_io *io, struct nd_flow *f, uint64_t start_ns)
+{
+	struct nd_event ev = { .what = ND_HAP_START, .now_ns = start_ns };
+
+	if (io->now_ns < start_ns)
+		io->now_ns = start_ns;
+	f->readable = f->writable = true;
+	f->tx.datagram = f->rx.datagram = nd_flow_is_datagram(io, f);
+	set_lengths(nd_lane_of(io, f), f);
+	tell(io, f, &ev);
+}
+
+void nd_flow_stop(struct nd_io *io, struct nd_flow *f, uint64_t now_ns)
+{
+	struct nd_event ev = { .what = ND_HAP_STOP, .now_ns = now_ns, .bytes = f->done_bytes };
+
+	if (f->state != ND_FLOW_IDLE && f->state != ND_FLOW_DONE)
+		tell(io, f, &ev);
+}
+
+static void stop_all(struct nd_io *io)
+{
+	uint32_t i;
+
+	if (!io->stop_sending || io->stop_told)
+		return;
+	io->stop_told = true;
+	for (i = 0; i < io->flow_count; i++)
+		nd_flow_stop(io, &io->flows[i], io->now_ns);
+}
+
+void nd_io_woken(struct nd_io *io, uint64_t now_ns)
+{
+	io->now_ns = now_ns;
+	if (io->wake)
+		io->wake(io, now_ns);
+	io->rescan = true;
+	stop_all(io);
+}
+
+void nd_io_tick(struct nd_io *io, uint64_t now_ns)
+{
+	struct pollfd p = { .fd = io->wake_fd, .events = POLLIN };
+
+	io->now_ns = now_ns;
+	if (now_ns >= io->edge_ns) {
+		io->edge(io, now_ns);
+		io->rescan = true;
+	}
+	if (now_ns >= io->look_ns) {
+		io->look_ns = now_ns + LOOK_NS;
+		if (poll(&p, 1, 0) > 0)
+			nd_io_woken(io, now_ns);
+	}
+	stop_all(io);
+}
+
+uint64_t nd_lane_message(const struct nd_lane *lane)
+{
+	const struct nd_workload *wl = lane->workload;
+	uint64_t most = ND_MAX(wl->message_bytes, ND_MAX(wl->request_bytes, wl->response_bytes));
+
+	return ND_MAX(most, 1);
+}
+
+bool nd_lane_receives(const struct nd_io *io, unsigned lane)
+{
+	uint32_t i;
+
+	for (i = 0; i < io->flow_count; i++)
+		if (io->flows[i].workload == lane &&
+		    (!io->flows[i].active || io->lanes[lane].load->round_trips))
+			return true;
+	return false;
+}
+
+bool nd_lane_sends(const struct nd_io *io, unsigned lane)
+{
+	uint32_t i;
+
+	for (i = 0; i < io->flow_count; i++)
+		if (io->flows[i].workload == lane &&
+		    (io->flows[i].active || io->lanes[lane].load->round_trips))
+			return true;
+	return false;
+}
+
+uint8_t *nd_buffer_new(size_t size)
+{
+	uint8_t *p = aligned_alloc(PAGE, (size + PAGE - 1) / PAGE * PAGE);
+
+	if (p)
+		memset(p, 0, size);
+	return p;
+}

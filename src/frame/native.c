@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The native datagram header: flow and sequence number from 8 bytes on, send time from 16 on. Smaller
+ * datagrams are counted alone.
+ */
+#include "frame/int.h"
+
+#define FLOW_MASK 0xffffffull
+#define SEQ_BITS  40u
+#define SEQ_MASK  ((1ull << SEQ_BITS) - 1)
+
+static void put_be64(uint8_t *at, uint64_t v)
+{
+	for (unsigned i = 0; i < 8; i++)
+		at[i] = (uint8_t)(v >> (56 - 8 * i));
+}
+
+static uint64_t get_be64(const uint8_t *at)
+{
+	uint64_t v = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		v = v << 8 | at[i];
+	return v;
+}
+
+void nd_header_put(uint8_t *at, size_t bytes, uint64_t flow, uint64_t seq, uint64_t now_ns)
+{
+	if (bytes < ND_HEADER_BYTES)
+		return;
+	put_be64(at, (flow & FLOW_MASK) << SEQ_BITS | (seq & SEQ_MASK));
+	if (bytes >= ND_STAMP_BYTES)
+		put_be64(at + ND_HEADER_BYTES, now_ns);
+}
+
+/* Only the last message of a flow may be shorter, and it has one length. */
+static bool length_fits(const struct nd_frame_state *s, size_t len)
+{
+	return len == s->message_bytes ||
+	       (len > 0 && len < s->message_bytes && (s->tail_bytes == 0 || s->tail_bytes == len));
+}
+
+static void follow(struct nd_frame_state *s, uint64_t seq, struct nd_tally *tally)
+{
+	s->next = seq + 1;
+	if (!s->seq)
+		return;
+	switch (nd_seq_take(s->seq, seq)) {
+	case ND_SEQ_NEW:
+		tally->unique++;
+		break;
+	case ND_SEQ_DUPLICATE:
+		tally->duplicate++;
+		break;
+	default:
+		tally->unique++;
+		tally->reordered++;
+	}
+}
+
+bool nd_header_take(struct nd_frame_state *s, const struct nd_batch *b, uint32_t i,
+		    struct nd_tally *tally)
+{
+	const uint8_t *at = b->iov[i].iov_base;
+	size_t len = b->iov[i].iov_len;
+	uint64_t word = len >= ND_HEADER_BYTES ? get_be64(at) : 0;
+
+	if (!length_fits(s, len) ||
+	    (len >= ND_HEADER_BYTES && (word >> SEQ_BITS) != (s->flow & FLOW_MASK))) {
+		tally->foreign++;
+		return false;
+	}
+	if (len < s->message_bytes)
+		s->tail_bytes = len;
+	tally->messages++;
+	if (len < ND_HEADER_BYTES)
+		return true;
+	follow(s, word & SEQ_MASK, tally);
+	if (s->seq && len >= ND_STAMP_BYTES)
+		nd_seq_jitter(s->seq, (b->stamp_ns ? b->stamp_ns[i] : b->now_ns) -
+					      get_be64(at + ND_HEADER_BYTES));
+	return true;
+}
+
+static void count_both(uint64_t *c, uint64_t *sum, uint64_t n)
+{
+	if (n == 0)
+		return;
+	nd_count(c, n);
+	nd_count(sum, n);
+}
+
+void nd_tally_count(const struct nd_tally *t, uint64_t highest, struct nd_counters *c,
+		    struct nd_counters *sum)
+{
+	count_both(&c->rx_unique, &sum->rx_unique, t->unique);
+	count_both(&c->rx_duplicate, &sum->rx_duplicate, t->duplicate);
+	count_both(&c->rx_reordered, &sum->rx_reordered, t->reordered);
+	count_both(&c->rx_foreign, &sum->rx_foreign, t->foreign);
+	count_both(&c->rx_corrupt, &sum->rx_corrupt, t->corrupt);
+	count_both(&c->rx_highest, &sum->rx_highest, highest);
+}
+
+static void fill(struct nd_frame_state *s, struct nd_batch *b)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		if (b->iov[i].iov_len < ND_HEADER_BYTES)
+			continue;
+		nd_header_put(b->iov[i].iov_base, b->iov[i].iov_len, s->flow, s->next, b->now_ns);
+		s->next++;
+	}
+}
+
+/* All messages of a batch have one length: none or all of them have numbers. */
+static void unfill(struct nd_frame_state *s, uint32_t unsent)
+{
+	s->next -= s->next >= unsent ? unsent : s->next;
+}
+
+static uint32_t take(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,
+		     struct nd_counters *sum)
+{
+	uint64_t highest = s->seq ? s->seq->next : 0;
+	struct nd_tally tally = { 0 };
+
+	for (uint32_t i = 0; i < b->n; i++)
+		if (!nd_header_take(s, b, i, &tally))
+			b->iov[i].iov_len = 0;
+	nd_tally_count(&tally, s->seq ? s->seq->next - highest : 0, c, sum);
+	return (uint32_t)tally.messages;
+}
+
+const struct nd_frame nd_frame_native = {
+	.name = "native",
+	.help = "flow and sequence number in 8 bytes, send time in 16",
+	.datagram = true,
+	.fills = true,
+	.takes = true,
+	.prepare = nd_payload_fill,
+	.fill = fill,
+	.unfill = unfill,
+	.take = take,
+};

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Bulk: one end sends, by time, by bytes, or at a rate; the other end reads whatever comes. */
+#include "load/int.h"
+
+/* A paced burst of datagrams is at most this much of the rate, one that is longer is a single datagram. */
+#define BURST_NS  ND_NS_PER_MS
+#define SINGLE_NS (100 * ND_NS_PER_US)
+
+struct stream {
+	struct nd_pace pace;
+	uint64_t left;    /* bytes still to send; ND_UNKNOWN: by time */
+	uint64_t message; /* bytes of one send */
+	uint32_t burst;   /* messages in one step */
+	bool active, datagram, draining;
+};
+
+static uint32_t burst_of(const struct nd_load_cfg *cfg, uint64_t message)
+{
+	double one_ns, n;
+
+	if (!cfg->datagram)
+		return 1;
+	if (cfg->bytes_per_s <= 0)
+		return ND_MAX(cfg->batch_max, 1);
+	one_ns = (double)message / cfg->bytes_per_s * (double)ND_NS_PER_S;
+	if (one_ns > (double)SINGLE_NS)
+		return 1;
+	n = (double)BURST_NS / one_ns;
+	return n >= cfg->batch_max ? ND_MAX(cfg->batch_max, 1) : (uint32_t)n;
+}
+
+/* A paced stream is cut into pieces that the rate carries in ND_MAX_CHUNK_NS; datagrams stay whole. */
+static uint64_t piece_of(const struct nd_load_cfg *cfg)
+{
+	uint64_t message = ND_MAX(cfg->workload->message_bytes, 1);
+	double most = cfg->bytes_per_s * (double)ND_MAX_CHUNK_NS / (double)ND_NS_PER_S;
+
+	if (cfg->datagram || cfg->bytes_per_s <= 0 || most >= (double)message)
+		return message;
+	return most < 1 ? 1 : (uint64_t)most;
+}
+
+static int init(void *state, const struct nd_load_cfg *cfg)
+{
+	struct stream *s = state;
+
+	s->active = cfg->active;
+	s->datagram = cfg->datagram;
+	s->message = piece_of(cfg);
+	s->burst = cfg->active ? burst_of(cfg, s->message) : ND_MAX(cfg->batch_max, 1);
+	s->left = ND_UNKNOWN;
+	/* a limit over all flows that is smaller than their number leaves some with nothing to send */
+	if (cfg->workload->total_bytes)
+		s->left = cfg->bytes;
+	nd_pace_init(&s->pace, cfg->bytes_per_s, ND_MAX_CHUNK_NS);
+	return 0;
+}
+
+static void send_next(struct stream *s, uint64_t most, uint64_t now_ns, struct nd_step *ret)
+{
+	uint64_t bytes = ND_MIN(s->message, most);
+	uint32_t count = s->burst;
+
+	if (s->left == 0) {
+		ret->op = ND_OP_FINISH;
+		return;
+	}
+	if (bytes > s->left)
+		bytes = s->left;
+	if (count > s->left / bytes)
+		count = (uint32_t)(s->left / bytes);
+	ret->op = ND_OP_SEND;
+	ret->bytes = bytes;
+	ret->count = count;
+	if (s->pace.ns_per_byte > 0)
+		ret->at_ns = nd_pace_take(&s->pace, bytes * count, now_ns);
+}
+
+static void next_active(struct stream *s, const struct nd_event *ev, struct nd_step *ret)
+{
+	switch (ev->what) {
+	case ND_HAP_START:
+		s->pace.next_ns = ev->now_ns;
+		/* the first piece is small, so that all flows of a worker start together */
+		send_next(s, s->datagram ? s->message : ND_FIRST_BYTES, ev->now_ns, ret);
+		break;
+	case ND_HAP_SENT:
+		if (s->left != ND_UNKNOWN)
+			s->left -= ND_MIN(s->left, ev->bytes);
+		send_next(s, s->message, ev->now_ns, ret);
+		break;
+	default:
+		ret->op = ND_OP_FINISH;
+	}
+}
+
+static void next_passive(struct stream *s, const struct nd_event *ev, struct nd_step *ret)
+{
+	if (ev->what == ND_HAP_CLOSED) {
+		ret->op = ND_OP_FINISH;
+		return;
+	}
+	if (ev->what == ND_HAP_STOP)
+		s->draining = true;
+	ret->op = s->draining ? ND_OP_DRAIN : ND_OP_RECV;
+	ret->count = s->burst;
+}
+
+static void next(void *state, const struct nd_event *ev, struct nd_step *ret, struct nd_note *note)
+{
+	struct stream *s = state;
+
+	*ret = (struct nd_step){ 0 };
+	*note = (struct nd_note){ 0 };
+	if (s->active)
+		next_active(s, ev, ret);
+	else
+		next_passive(s, ev, ret);
+}
+
+const struct nd_load nd_load_stream = {
+	.name = "stream",
+	.help = "one end sends without waiting for answers",
+	.state_bytes = sizeof(struct stream),
+	.init = init,
+	.next = next,
+};

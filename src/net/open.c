@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Sockets: listening, connecting, one per datagram peer; every one non-blocking, closed on exec. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "net/int.h"
+
+#define BACKLOG   4096 /* the kernel takes the smaller of this and net.core.somaxconn */
+#define TEXT_SIZE 80
+
+static int new_socket(const struct nd_transport *t, int family, struct nd_err *err)
+{
+	int fd = socket(family, t->sock_type | SOCK_NONBLOCK | SOCK_CLOEXEC, t->protocol);
+
+	if (fd < 0)
+		return nd_sysfail(err, "no %s socket", t->name);
+	return fd;
+}
+
+static int bind_to(int fd, const struct nd_addr *at, struct nd_err *err)
+{
+	char text[TEXT_SIZE];
+
+	if (bind(fd, &at->u.sa, at->len) < 0)
+		return nd_sysfail(err, "bind to %s", nd_addr_text(at, true, text, sizeof(text)));
+	return 0;
+}
+
+static int want_packet_info(int fd, int family)
+{
+	/* on a dual-stack socket this one tells IPv4 addresses too, as mapped */
+	if (family == AF_INET6)
+		return nd_sock_set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+	return nd_sock_set(fd, IPPROTO_IP, IP_PKTINFO, 1);
+}
+
+int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6only, int *ret_fd,
+	      struct nd_err *err)
+{
+	int family = at->u.sa.sa_family, r;
+	nd_auto_fd int fd = new_socket(t, family, err);
+
+	if (fd < 0)
+		return fd;
+	/* streams: connections of an earlier run may linger; datagrams: peers' own sockets share the port */
+	r = nd_sock_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (r == 0 && family == AF_INET6)
+		r = nd_sock_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only);
+	if (r == 0 && (t->caps & ND_NET_DATAGRAM))
+		r = want_packet_info(fd, family);
+	if (r < 0)
+		return nd_fail(err, r, "cannot set up a %s listener", t->name);
+	r = bind_to(fd, at, err);
+	if (r < 0)
+		return r;
+	if ((t->caps & ND_NET_STREAM) && listen(fd, BACKLOG) < 0)
+		return nd_sysfail(err, "%s listen", t->name);
+	*ret_fd = nd_take_fd(&fd);
+	return 0;
+}
+
+static int bind_source(int fd, const struct nd_addr *from, const char *dev, struct nd_err *err)
+{
+	int r;
+
+	if (dev &&
+	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, dev, (socklen_t)strnlen(dev, IFNAMSIZ)) < 0)
+		return nd_sysfail(err, "bind to device '%.32s'", dev);
+	if (!from)
+		return 0;
+	/* the port is then chosen with the destination known: one source port serves many peers */
+	r = nd_sock_set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+	if (r < 0)
+		return nd_fail(err, r, "cannot bind without a port");
+	return bind_to(fd, from, err);
+}
+
+static int start_connect(int fd, const struct nd_addr *to, struct nd_err *err)
+{
+	char text[TEXT_SIZE];
+	int r;
+
+	do
+		r = connect(fd, &to->u.sa, to->len);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return 0;
+	if (errno == EINPROGRESS)
+		return 1;
+	(void)nd_addr_text(to, true, text, sizeof(text)); /* returns its own argument */
+	if (errno == EADDRNOTAVAIL)
+		return nd_sysfail(err, "connect to %s: no source port or address is left", text);
+	return nd_sysfail(err, "connect to %s", text);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): what, how, where to, from where, and the answer */
+int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const struct nd_addr *to,
+	    const struct nd_addr *from, const char *dev, int *ret_fd, struct nd_err *err)
+{
+	struct nd_addr peer = *to, source = { 0 };
+	nd_auto_fd int fd = -1;
+	int family, r;
+
+	nd_addr_unmap(&peer);
+	family = peer.u.sa.sa_family;
+	if (from) {
+		source = *from;
+		nd_addr_unmap(&source);
+		if (source.u.sa.sa_family != family)
+			return nd_fail(err, -EAFNOSUPPORT,
+				       "source and destination are not both IPv4 or both IPv6");
+	}
+	fd = new_socket(t, family, err);
+	if (fd < 0)
+		return fd;
+	r = t->prepare(fd, family, o, err);
+	if (r == 0)
+		r = bind_source(fd, from ? &source : NULL, dev, err);
+	if (r < 0)
+		return r;
+	r = start_connect(fd, &peer, err);
+	if (r < 0)
+		return r;
+	*ret_fd = nd_take_fd(&fd);
+	return r;
+}
+
+int nd_open_result(int fd)
+{
+	int r = nd_sock_get(fd, SOL_SOCKET, SO_ERROR);
+
+	return r > 0 ? -r : r;
+}
+
+/*
+ * Until it is connected the new socket attracts datagrams of everybody who writes to the shared port. It
+ * lets none in: peers that are not yet known repeat their first datagram.
+ */
+static int shut_ears(int fd, bool shut)
+{
+	struct sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = { .len = 1, .filter = &drop_all };
+
+	if (!shut)
+		return nd_sock_set(fd, SOL_SOCKET, SO_DETACH_FILTER, 0);
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno
+											   : 0;
+}
+
+int nd_datagram_peer(const struct nd_transport *t, const struct nd_sockopts *o,
+		     const struct nd_addr *local, const struct nd_addr *peer, int *ret_fd,
+		     struct nd_err *err)
+{
+	struct nd_addr at = *local, to = *peer;
+	nd_auto_fd int fd = -1;
+	int r;
+
+	nd_addr_unmap(&at);
+	nd_addr_unmap(&to);
+	if (at.u.sa.sa_family != to.u.sa.sa_family)
+		return nd_fail(err, -EAFNOSUPPORT, "local address and peer are of two families");
+	fd = new_socket(t, at.u.sa.sa_family, err);
+	if (fd < 0)
+		return fd;
+	r = t->prepare(fd, at.u.sa.sa_family, o, err);
+	if (r < 0)
+		return r;
+	r = nd_sock_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (r == 0)
+		r = shut_ears(fd, true);
+	if (r < 0)
+		return nd_fail(err, r, "cannot set up a socket for a datagram peer");
+	r = bind_to(fd, &at, err);
+	if (r == 0)
+		r = start_connect(fd, &to, err);
+	if (r < 0)
+		return r;
+	r = shut_ears(fd, false);
+	if (r < 0)
+		return nd_fail(err, r, "cannot open a socket for a datagram peer");
+	*ret_fd = nd_take_fd(&fd);
+	return 0;
+}
+
+static void local_from(struct msghdr *m, struct nd_addr *ret)
+{
+	struct in_pktinfo v4;
+	struct in6_pktinfo v6;
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+			memcpy(&v4, CMSG_DATA(c), sizeof(v4));
+			ret->u.in.sin_addr = v4.ipi_spec_dst;
+		} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			memcpy(&v6, CMSG_DATA(c), sizeof(v6));
+			ret->u.in6.sin6_addr = v6.ipi6_addr;
+			if (IN6_IS_ADDR_LINKLOCAL(&v6.ipi6_addr))
+				ret->u.in6.sin6_scope_id = (uint32_t)v6.ipi6_ifindex;
+		}
+	}
+}
+
+ssize_t nd_recv_to(int fd, void *buf, size_t size, struct nd_addr *ret_peer,
+		   struct nd_addr *ret_local)
+{
+	union {
+		struct cmsghdr align;
+		char room[CMSG_SPACE(sizeof(struct in6_pktinfo)) +
+			  CMSG_SPACE(sizeof(struct in_pktinfo))];
+	} control;
+	struct iovec iov = { .iov_base = buf, .iov_len = size };
+	struct nd_addr peer = { 0 }, local = { 0 };
+	struct msghdr m = { .msg_name = &peer.u,
+			    .msg_namelen = sizeof(peer.u),
+			    .msg_iov = &iov,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control) };
+	ssize_t n;
+
+	do
+		n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	peer.len = m.msg_namelen;
+	local.len = sizeof(local.u);
+	if (getsockname(fd, &local.u.sa, &local.len) < 0) /* family and port */
+		return -errno;
+	local_from(&m, &local);
+	*ret_peer = peer;
+	*ret_local = local;
+	return n;
+}

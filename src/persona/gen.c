@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Documents made of the rows: the man page, completions, the overview, the version. */
+#include <string.h>
+
+#include "dialect/dialect.h"
+#include "engine/engine.h"
+#include "load/load.h"
+#include "net/net.h"
+#include "persona/int.h"
+#include "report/report.h"
+
+#define MAN_DATE "2026-11-30" /* moves with the version */
+
+/* ---- on the terminal */
+
+void nd_persona_overview(struct nd_str *out)
+{
+	const struct nd_face *f;
+
+	nd_str_add(out, "usage: netdyno VERB [options]\na dynamometer for networks\n\n");
+	for (f = nd_persona_at(0)->faces; f->set; f++)
+		nd_str_addf(out, "  %-8s%-7s%s\n", f->verb, f->set->operands, f->set->summary);
+	nd_str_add(out,
+		   "\nnetdyno VERB -h shows the common options of a verb, --help all of them;\n"
+		   "netdyno --version shows what is built in\n");
+}
+
+static const char *persona_names(size_t n, const char **ret_help)
+{
+	const struct nd_persona *p = nd_persona_at(n);
+
+	*ret_help = p ? p->help : NULL;
+	return p ? p->name : NULL;
+}
+
+/* clang-format off */
+static const struct { const char *title; nd_names_fn names; } registries[] = {
+	{ "personas",   persona_names },
+	{ "transports", nd_transport_names },
+	{ "shapes",     nd_load_names },
+	{ "engines",    nd_engine_names },
+	{ "techniques", nd_persona_xfer_names },
+	{ "languages",  nd_dialect_names },
+	{ "formats",    nd_writer_names },
+};
+
+/* clang-format on */
+
+void nd_persona_version(struct nd_str *out)
+{
+	const char *name, *help;
+	size_t i, n;
+
+	nd_str_add(out, "netdyno " ND_VERSION "\n");
+	nd_str_add(out, "features: " ND_FEATURES "\n");
+	for (i = 0; i < ND_COUNTOF(registries); i++) {
+		nd_str_addf(out, "%s:", registries[i].title);
+		for (n = 0; (name = registries[i].names(n, &help)); n++)
+			nd_str_addf(out, " %s", name);
+		nd_str_add(out, "\n");
+	}
+}
+
+/* ---- the man page */
+
+static const char man_exit[] =
+	".SH EXIT STATUS\n"
+	".TP\n.B 0\nThe test is done and its result complete.\n"
+	".TP\n.B 1\nThe run failed, or its result is partial.\n"
+	".TP\n.B 2\nThe command line is wrong; one sentence says why.\n"
+	".TP\n.B 3\nThe peer did not answer, refused, or broke the protocol.\n";
+
+static const char man_rest[] =
+	".SH ENVIRONMENT\n"
+	"No variable changes what\n.B netdyno\ndoes.\n"
+	".SH FILES\n"
+	".TP\n.I /proc/sys/net/ipv4/ip_local_port_range\n"
+	"Source ports of one address; more flows need more source addresses.\n"
+	".TP\n.I /proc/sys/net/core/wmem_max\n"
+	"The largest send buffer that is granted;\n.I rmem_max\nbeside it is the largest receive "
+	"buffer.\n"
+	".SH SEE ALSO\n"
+	".BR ethtool (8),\n.BR sar (1),\n.BR ss (8),\n.BR tcp (7),\n.BR udp (7)\n";
+
+static void man_synopsis(const struct nd_face *f, struct nd_str *out)
+{
+	nd_str_add(out, ".B ");
+	nd_opt_roff(out, f->set->prog, true);
+	nd_str_add(out, "\n.RI [ options ]\n");
+	if (*f->set->operands) {
+		nd_str_add(out, ".I ");
+		nd_opt_roff(out, f->set->operands, true);
+		nd_str_add(out, "\n");
+	}
+}
+
+static void man_heading(const char *macro, const char *text, struct nd_str *out)
+{
+	nd_str_addf(out, "%s \"", macro);
+	nd_opt_roff(out, text, false);
+	nd_str_add(out, "\"\n");
+}
+
+/* Lines "command\tsentence". */
+static void man_examples(const char *p, struct nd_str *out)
+{
+	nd_auto_str command = { 0 }, sentence = { 0 };
+	size_t n;
+
+	while (p && *p) {
+		nd_str_reset(&command);
+		nd_str_reset(&sentence);
+		n = strcspn(p, "\t\n");
+		nd_str_addn(&command, p, n);
+		p += n + (p[n] == '\t');
+		n = strcspn(p, "\n");
+		nd_str_addn(&sentence, p, n);
+		p += n + (p[n] == '\n');
+		nd_str_add(out, ".TP\n.B ");
+		nd_opt_roff(out, nd_str_text(&command), true);
+		nd_str_add(out, "\n");
+		nd_opt_roff(out, nd_str_text(&sentence), true);
+		nd_str_add(out, "\n");
+	}
+}
+
+static void make_man(struct nd_str *out)
+{
+	const struct nd_face *faces = nd_persona_at(0)->faces, *f;
+
+	nd_str_add(out, ".\\\" Written by netdyno \\-\\-gen man; do not edit.\n"
+			".TH NETDYNO 1 " MAN_DATE " \"netdyno " ND_VERSION "\"\n"
+			".SH NAME\nnetdyno \\- a dynamometer for networks\n.SH SYNOPSIS\n");
+	for (f = faces; f->set; f++) {
+		nd_str_add(out, f > faces ? ".br\n" : "");
+		man_synopsis(f, out);
+	}
+	nd_str_add(
+		out,
+		".br\n.B netdyno help\n.RI [ VERB ]\n.SH DESCRIPTION\n"
+		".B netdyno\nmeasures what lies between two machines, and what it costs them "
+		"in CPU.\nThe receiver\\(aqs figure is the result.\n"
+		"Standard output is the report and nothing else; standard error is for people.\n");
+	for (f = faces; f->set; f++) {
+		man_heading(".SS", f->set->prog, out);
+		nd_opt_roff(out, f->set->description, true);
+		nd_str_add(out, "\n");
+	}
+	nd_str_add(out,
+		   ".SH OPTIONS\nAn option means the same under every verb.\n"
+		   "Numbers take k, M, G, T (powers of 1000) and Ki, Mi, Gi, Ti (powers of 1024), "
+		   "times ns, us, ms, s, m, h; a bare time is in seconds.\n"
+		   "Long options may be abbreviated.\n");
+	for (f = faces; f->set; f++) {
+		man_heading(".SS Options of", f->set->prog, out);
+		nd_opt_man(f->set, out);
+	}
+	nd_str_add(out, ".SH EXAMPLES\n");
+	for (f = faces; f->set; f++)
+		man_examples(f->set->examples, out);
+	nd_str_add(out, man_exit);
+	nd_str_add(out, man_rest);
+}
+
+/* ---- completions */
+
+static void add_verbs(struct nd_str *out)
+{
+	const struct nd_face *faces = nd_persona_at(0)->faces, *f;
+
+	for (f = faces; f->set; f++)
+		nd_str_addf(out, "%s%s", f > faces ? " " : "", f->verb);
+}
+
+static const char bash_head[] =
+	"# Completion for bash; written by netdyno --gen bash, do not edit.\n"
+	"_netdyno() {\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words='' files=no\n"
+	"\tCOMPREPLY=()\n"
+	"\tif [ \"$cur\" = = ]; then # --option=value is three words here\n"
+	"\t\tcur=''\n"
+	"\telif [ \"$prev\" = = ] && [ \"$COMP_CWORD\" -gt 2 ]; then\n"
+	"\t\tprev=${COMP_WORDS[COMP_CWORD - 2]}\n"
+	"\tfi\n"
+	"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+	"\t\tmapfile -t COMPREPLY < <(compgen -W '";
+
+static const char bash_tail[] = "\tesac\n"
+				"\tif [ $files = yes ]; then\n"
+				"\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+				"\telse\n"
+				"\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+				"\tfi\n"
+				"}\n"
+				"complete -F _netdyno netdyno\n";
+
+static void make_bash(struct nd_str *out)
+{
+	const struct nd_face *f;
+
+	nd_str_add(out, bash_head);
+	add_verbs(out);
+	nd_str_add(out, " help --help --version' -- \"$cur\")\n\t\treturn\n\tfi\n"
+			"\tcase ${COMP_WORDS[1]} in\n");
+	for (f = nd_persona_at(0)->faces; f->set; f++)
+		nd_opt_bash(f->set, f->verb, out);
+	nd_str_add(out, "\thelp) words='");
+	add_verbs(out);
+	nd_str_add(out, "' ;;\n");
+	nd_str_add(out, bash_tail);
+}
+
+static void make_zsh(struct nd_str *out)
+{
+	const struct nd_face *faces = nd_persona_at(0)->faces, *f;
+
+	nd_str_add(out, "#compdef netdyno\n# Written by netdyno --gen zsh, do not edit.\n");
+	for (f = faces; f->set; f++)
+		nd_opt_zsh(f->set, f->verb, out);
+	nd_str_add(out, "_netdyno() {\n\tlocal -a verbs\n\tverbs=(\n");
+	for (f = faces; f->set; f++)
+		nd_str_addf(out, "\t\t'%s:%s'\n", f->verb, f->set->summary);
+	nd_str_add(out,
+		   "\t\t'help:show the options of a verb'\n\t)\n"
+		   "\tif (( CURRENT == 2 )); then\n\t\t_describe verb verbs\n\t\treturn\n\tfi\n"
+		   "\tlocal verb=${words[2]}\n"
+		   "\tshift words\n\t(( CURRENT-- ))\n\tcase $verb in\n");
+	for (f = faces; f->set; f++)
+		nd_str_addf(out, "\t%s) _netdyno_%s ;;\n", f->verb, f->verb);
+	nd_str_add(out, "\thelp) _describe verb verbs ;;\n\tesac\n}\n_netdyno \"$@\"\n");
+}
+
+/* clang-format off */
+static const struct { const char *name; void (*make)(struct nd_str *out); } generators[] = {
+	{ "man",  make_man },
+	{ "bash", make_bash },
+	{ "zsh",  make_zsh },
+	{ "protocol-md", nd_dialect_doc },
+};
+
+/* clang-format on */
+
+bool nd_persona_generate(const char *what, struct nd_str *out)
+{
+	size_t i;
+
+	for (i = 0; i < ND_COUNTOF(generators); i++) {
+		if (strcmp(generators[i].name, what) != 0)
+			continue;
+		generators[i].make(out);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to the folder: the faces, and the documents made of their rows. */
+#ifndef ND_PERSONA_INT_H
+#define ND_PERSONA_INT_H
+
+#include "persona/persona.h"
+
+#define ND_PERSONA(name) extern const struct nd_persona nd_persona_##name;
+#include "persona/personas.def"
+#undef ND_PERSONA
+
+/** nd_persona_xfer_names() - transfer pairs, each name once: a name may stand for a pair for streams and
+ * one for datagrams. */
+const char *nd_persona_xfer_names(size_t n, const char **ret_help);
+
+/** nd_persona_generate() - "man", "bash", "zsh", "protocol-md" into @out; false: not one of ours. */
+bool nd_persona_generate(const char *what, struct nd_str *out);
+
+/** nd_persona_overview() - the verbs in a few lines. */
+void nd_persona_overview(struct nd_str *out);
+
+/** nd_persona_version() - version, what was built in, and the names of every registry. */
+void nd_persona_version(struct nd_str *out);
+
+#endif

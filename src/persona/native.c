@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* The program's own face. Options mean the same under every verb; defaults stand as a user types them. */
+#include <errno.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "load/load.h"
+#include "net/net.h"
+#include "persona/int.h"
+#include "report/report.h"
+
+#define AT(type, member) .offset = (uint32_t)ND_FIELD_OF(type, struct nd_plan, member)
+#define GIVEN(member)    .set_offset = (uint32_t)ND_FIELD_OF(bool, struct nd_plan, member)
+#define RATE_AT(member)  AT(struct nd_asked_rate, member)
+#define MILLISECONDS(n)  ((n)*ND_NS_PER_MS)
+#define MAX_TOTAL_BYTES  (1000ull << 40)
+#define MAX_BPS          100000000000000ull
+#define MAX_OPS          1000000000ull
+#define MAX_SOCKBUF      (1ull << 30)
+
+/* plan/ may not know opt/: the same two members under another name. */
+_Static_assert(sizeof(struct nd_asked_rate) == sizeof(struct nd_opt_rate), "one layout");
+_Static_assert(offsetof(struct nd_asked_rate, value) == offsetof(struct nd_opt_rate, value),
+	       "one layout");
+_Static_assert(offsetof(struct nd_asked_rate, per_flow) == offsetof(struct nd_opt_rate, per_flow),
+	       "one layout");
+
+/* ---- lists of values */
+
+static const char *engine_names(size_t n, const char **ret_help)
+{
+	if (n > 0)
+		return nd_engine_names(n - 1, ret_help);
+	*ret_help = "blocking where a thread has one flow, else epoll";
+	return "auto";
+}
+
+static bool named_before(size_t i)
+{
+	size_t j;
+
+	for (j = 0; j < i; j++)
+		if (!strcmp(nd_xfer_at(j)->name, nd_xfer_at(i)->name))
+			return true;
+	return false;
+}
+
+/* A name may stand for two pairs, one for streams and one for datagrams. */
+const char *nd_persona_xfer_names(size_t n, const char **ret_help)
+{
+	const struct nd_xfer *x;
+	size_t i;
+
+	for (i = 0; (x = nd_xfer_at(i)); i++) {
+		if (named_before(i) || n-- > 0)
+			continue;
+		*ret_help = x->help;
+		return x->name;
+	}
+	return NULL;
+}
+
+/* clang-format off */
+static const struct { const char *name; uint64_t value; } code_points[] = {
+	{ "cs0", 0 },   { "cs1", 8 },   { "cs2", 16 },  { "cs3", 24 },
+	{ "cs4", 32 },  { "cs5", 40 },  { "cs6", 48 },  { "cs7", 56 },
+	{ "af11", 10 }, { "af12", 12 }, { "af13", 14 }, { "af21", 18 },
+	{ "af22", 20 }, { "af23", 22 }, { "af31", 26 }, { "af32", 28 },
+	{ "af33", 30 }, { "af41", 34 }, { "af42", 36 }, { "af43", 38 },
+	{ "ef", 46 },   { "va", 44 },   { "le", 1 },
+};
+
+static const struct nd_opt_choice payloads[] = {
+	{ "random",  ND_PAYLOAD_RANDOM,  "bytes that do not compress" },
+	{ "zero",    ND_PAYLOAD_ZERO,    "zeros" },
+	{ "pattern", ND_PAYLOAD_PATTERN, "bytes that tell their place in the stream" },
+	{ NULL, 0, NULL }
+};
+
+/* clang-format on */
+
+static const char *dscp_names(size_t n, const char **ret_help)
+{
+	*ret_help = NULL;
+	return n < ND_COUNTOF(code_points) ? code_points[n].name : NULL;
+}
+
+/* ---- values with a grammar of their own */
+
+static int parse_dscp(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	struct nd_sockopts *o = &((struct nd_plan *)ctx->target)->sock;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < ND_COUNTOF(code_points); i++)
+		if (!strcmp(value, code_points[i].name))
+			break;
+	if (i < ND_COUNTOF(code_points))
+		o->dscp = code_points[i].value;
+	else if (value[0] >= '0' && value[0] <= '9')
+		r = nd_parse_in(ctx->as_typed, value, ND_UNIT_COUNT, row->min, row->max, &o->dscp,
+				ctx->err);
+	else
+		r = nd_fail(ctx->err, -EINVAL, "%s: '%.80s' is neither 0..63 nor a name such as ef",
+			    ctx->as_typed, value);
+	o->has_dscp = r == 0;
+	return r;
+}
+
+/* REQ[,RESP]; alone it is both. */
+static int parse_request(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	struct nd_plan *plan = ctx->target;
+	const char *comma = strchr(value, ',');
+	const char *first =
+		nd_arena_dupn(ctx->arena, value, comma ? (size_t)(comma - value) : strlen(value));
+	uint64_t request = 0, response = 0;
+	int r;
+
+	if (!first)
+		return nd_fail(ctx->err, -ENOMEM, "%s: out of memory", ctx->as_typed);
+	r = nd_parse_in(ctx->as_typed, first, ND_UNIT_BYTES, row->min, row->max, &request,
+			ctx->err);
+	response = request;
+	if (r == 0 && comma)
+		r = nd_parse_in(ctx->as_typed, comma + 1, ND_UNIT_BYTES, row->min, row->max,
+				&response, ctx->err);
+	if (r < 0)
+		return r;
+	plan->ask.request_bytes = request;
+	plan->ask.response_bytes = response;
+	return 0;
+}
+
+/* ---- rows */
+
+/* clang-format off */
+static const struct nd_opt test_rows[] = {
+	{ .letter = 't', .name = "time", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
+	  AT(uint64_t, duration_ns), GIVEN(ask.has_time), .min = ND_NS_PER_S, .max = ND_MAX_NS, .preset = "10s",
+	  .section = "Test", .common = true, .help = "length of the measured window" },
+	{ .letter = 'n', .name = "bytes", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
+	  AT(uint64_t, ask.total_bytes), .min = 1, .max = MAX_TOTAL_BYTES,
+	  .common = true, .help = "end after so many bytes over all flows",
+	  .more = "Each direction moves this many. Warm-up is then 0, and unless -t is given too, time is limited to 24 h." },
+	{ .letter = 'P', .name = "flows", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, ask.flows), .min = 1, .max = ND_MAX_FLOWS, .preset = "1",
+	  .common = true, .help = "connections, or UDP sockets, in parallel" },
+	{ .letter = 'u', .name = "udp", .type = ND_OPT_FLAG, AT(bool, ask.udp),
+	  .common = true, .help = "datagrams instead of TCP",
+	  .more = "Without -b they are sent as fast as they go." },
+	{ .letter = 'R', .name = "reverse", .type = ND_OPT_FLAG, AT(bool, ask.reverse),
+	  .common = true, .help = "the server sends" },
+	{ .name = "bidir", .type = ND_OPT_FLAG, AT(bool, ask.bidir),
+	  .common = true, .help = "both ends send, each over its own flows" },
+	{ .letter = 'b', .name = "bitrate", .type = ND_OPT_RATE, .unit = ND_UNIT_BITRATE,
+	  RATE_AT(ask.bps), .min = 1000, .max = MAX_BPS,
+	  .common = true, .help = "payload bit/s over all flows, or of each",
+	  .more = "The rate of each direction. A chunk is never more than 10 ms of it." },
+	{ .name = "rate", .type = ND_OPT_RATE, .unit = ND_UNIT_COUNT,
+	  RATE_AT(ask.ops), .min = 1, .max = MAX_OPS, .help = "messages per second over all flows, or of each" },
+	{ .letter = 'l', .name = "length", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
+	  AT(uint64_t, ask.message_bytes), GIVEN(ask.has_message_bytes), .min = 1, .max = ND_MAX_MESSAGE,
+	  .common = true, .help = "bytes of one send, or of one datagram",
+	  .more = "By default 1Mi, less with many flows; for UDP what the path carries without fragmentation." },
+	{ .name = "shape", .type = ND_OPT_ENUM, .values = nd_load_names, AT(const char *, ask.shape),
+	  .preset = "stream", .help = "traffic shape" },
+	{ .letter = 'r', .name = "request", .type = ND_OPT_CUSTOM, .parse = parse_request, .metavar = "SIZE[,SIZE]",
+	  GIVEN(ask.has_request), .min = 1, .max = ND_MAX_MESSAGE, .preset = "1",
+	  .help = "bytes of a request and of a response, with --shape rr",
+	  .more = "One size is used for both." },
+	{ .name = "warmup", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
+	  AT(uint64_t, warmup_ns), GIVEN(ask.has_warmup), .max = ND_MAX_NS, .preset = "1s",
+	  .help = "time before the measured window" },
+	{ .name = "cooldown", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
+	  AT(uint64_t, cooldown_ns), .max = ND_MAX_NS, .preset = "0s",
+	  .help = "time behind the measured window" },
+	{ .name = "drain", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
+	  AT(uint64_t, drain_ns), .max = 600 * ND_NS_PER_S, .preset = "10s",
+	  .help = "longest wait for what is still on its way" },
+	{ .letter = 'i', .name = "interval", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
+	  AT(uint64_t, interval_ns), GIVEN(ask.has_interval), .min = MILLISECONDS(10), .max = ND_MAX_NS, .preset = "1s",
+	  .common = true, .help = "length of an interval of the report" },
+	{ 0 }
+};
+
+static const struct nd_opt payload_rows[] = {
+	{ .name = "payload", .type = ND_OPT_INT, .choices = payloads, AT(enum nd_payload, payload),
+	  GIVEN(ask.has_payload), .preset = "random", .section = "Payload", .help = "what is sent" },
+	{ .name = "verify", .type = ND_OPT_FLAG, AT(bool, verify), .help = "compare every byte that is received",
+	  .more = "Sends the pattern." },
+	{ 0 }
+};
+
+static const struct nd_opt where_rows[] = {
+	{ .letter = 'p', .name = "port", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, port), .min = 1, .max = UINT16_MAX, .preset = "7575", .metavar = "PORT",
+	  .section = "Addresses", .common = true, .help = "the server's port, TCP and UDP" },
+	{ .letter = '4', .name = "ipv4", .type = ND_OPT_FLAG, AT(bool, ask.ipv4), .help = "IPv4 only" },
+	{ .letter = '6', .name = "ipv6", .type = ND_OPT_FLAG, AT(bool, ask.ipv6), .help = "IPv6 only" },
+	{ 0 }
+};
+
+static const struct nd_opt client_rows[] = {
+	{ .letter = 'B', .name = "bind", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, bind),
+	  .metavar = "ADDR[,ADDR...]|%DEV", .help = "source addresses in turn, or a device" },
+	{ .name = "connect-timeout", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
+	  AT(uint64_t, connect_timeout_ns), .min = MILLISECONDS(100), .max = 3600 * ND_NS_PER_S, .preset = "5s",
+	  .help = "longest wait for a connection" },
+	{ 0 }
+};
+
+static const struct nd_opt socket_rows[] = {
+	{ .name = "mptcp", .type = ND_OPT_FLAG, AT(bool, mptcp), .section = "Sockets", .help = "multipath TCP" },
+	{ .name = "cc", .type = ND_OPT_STRING, AT(const char *, sock.cc), .metavar = "NAME",
+	  .help = "TCP congestion control, such as cubic or bbr" },
+	{ .name = "sndbuf", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
+	  AT(uint64_t, sock.sndbuf_bytes), .min = 1024, .max = MAX_SOCKBUF, .help = "socket send buffer" },
+	{ .name = "rcvbuf", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
+	  AT(uint64_t, sock.rcvbuf_bytes), .min = 1024, .max = MAX_SOCKBUF, .help = "socket receive buffer" },
+	{ .name = "nodelay", .type = ND_OPT_FLAG, AT(bool, sock.nodelay), .help = "send small TCP segments at once" },
+	{ .name = "mss", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
+	  AT(uint64_t, sock.mss_bytes), .min = 88, .max = 32767, .help = "largest TCP segment" },
+	{ .name = "dscp", .type = ND_OPT_CUSTOM, .parse = parse_dscp, .values = dscp_names, .metavar = "0..63|NAME",
+	  .max = 63, .help = "differentiated services code point" },
+	{ .name = "fragment", .type = ND_OPT_FLAG, AT(bool, sock.fragment),
+	  .help = "let the network fragment datagrams" },
+	{ 0 }
+};
+
+static const struct nd_opt worker_rows[] = {
+	{ .letter = 'T', .name = "threads", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, threads), .min = 1, .max = ND_MAX_THREADS,
+	  .section = "Workers", .common = true, .help = "threads of a test at each end",
+	  .more = "By default as many as both ends have CPUs, at most one for each flow." },
+	{ .name = "pin", .type = ND_OPT_STRING, AT(const char *, pin), .metavar = "LIST|auto",
+	  .help = "CPUs of this end's threads, such as 0,2-3" },
+	{ 0 }
+};
+
+static const struct nd_opt engine_rows[] = {
+	{ .name = "engine", .type = ND_OPT_ENUM, .values = engine_names, AT(const char *, engine),
+	  .preset = "auto", .help = "how threads wait and call" },
+	{ .name = "tx", .type = ND_OPT_ENUM, .values = nd_persona_xfer_names, AT(const char *, tx),
+	  .preset = "copy", .help = "how bytes are sent" },
+	{ .name = "rx", .type = ND_OPT_ENUM, .values = nd_persona_xfer_names, AT(const char *, rx),
+	  .preset = "copy", .help = "how bytes are received" },
+	{ 0 }
+};
+
+static const struct nd_opt format_rows[] = {
+	{ .letter = 'o', .name = "output", .type = ND_OPT_ENUM, .values = nd_writer_names, .metavar = "FORMAT",
+	  AT(const char *, out.format), GIVEN(ask.has_format), .preset = "text",
+	  .section = "Output", .common = true, .help = "format of the report" },
+	{ 0 }
+};
+
+static const struct nd_opt serve_format_rows[] = {
+	{ .letter = 'o', .name = "output", .type = ND_OPT_ENUM, .values = nd_writer_names, .metavar = "FORMAT",
+	  AT(const char *, out.format), GIVEN(ask.has_format),
+	  .section = "Output", .common = true, .help = "report of each finished test, by default none" },
+	{ 0 }
+};
+
+static const struct nd_opt output_rows[] = {
+	{ .letter = 'O', .name = "output-file", .type = ND_OPT_STRING, AT(const char *, out.file),
+	  .metavar = "FILE", .common = true, .help = "write the report there instead",
+	  .more = "The file is replaced at the end, in one step." },
+	{ .name = "json-lines", .type = ND_OPT_FLAG, AT(bool, out.json_lines),
+	  .help = "JSON with one line for each event" },
+	{ .letter = 'q', .name = "quiet", .type = ND_OPT_FLAG, AT(bool, out.quiet),
+	  .common = true, .help = "no interim lines" },
+	{ .letter = 'v', .name = "verbose", .type = ND_OPT_FLAG, AT(bool, out.verbose),
+	  .common = true, .help = "a row for each flow, more facts" },
+	{ .name = "trace-control", .type = ND_OPT_FLAG, AT(bool, trace_control),
+	  .help = "show control messages on stderr" },
+	{ 0 }
+};
+
+static const struct nd_opt serve_rows[] = {
+	{ .name = "listen", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, serve.listen),
+	  .metavar = "ADDR", .common = true, .help = "address to listen on, by default all",
+	  .more = "An IPv6 address may stand in brackets; a link-local one needs %DEV behind it." },
+	{ .name = "allow", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, serve.allow),
+	  .metavar = "CIDR", .section = "Limits", .common = true, .help = "clients to answer, by default all" },
+	{ .name = "once", .type = ND_OPT_FLAG, AT(bool, serve.once), .common = true, .help = "end after one test" },
+	{ .name = "max-time", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
+	  AT(uint64_t, serve.max_time_ns), .min = ND_NS_PER_S, .max = 3 * ND_MAX_NS,
+	  .common = true, .help = "longest test, by default any" },
+	{ .name = "max-flows", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, serve.max_flows), .min = 1, .max = ND_MAX_FLOWS, .preset = "100k",
+	  .common = true, .help = "most flows of a test" },
+	{ .name = "max-tests", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, serve.max_tests), .min = 1, .max = 1000, .preset = "16",
+	  .common = true, .help = "tests at the same time" },
+	{ 0 }
+};
+/* clang-format on */
+
+static const struct nd_opt *const serve_arrays[] = {
+	where_rows, serve_rows, worker_rows, serve_format_rows, output_rows, NULL,
+};
+
+static const struct nd_opt *const stream_arrays[] = {
+	test_rows,   where_rows,  client_rows, payload_rows, socket_rows,
+	worker_rows, engine_rows, format_rows, output_rows,  NULL,
+};
+
+static const struct nd_opt_set serve_set = {
+	.prog = "netdyno serve",
+	.operands = "",
+	.summary = "answer tests from other machines",
+	.description =
+		"Listens on one port, TCP and UDP, for control and data, until it is interrupted.\n"
+		"Several clients are served at the same time. One line on standard error tells of "
+		"each test.",
+	.examples =
+		"netdyno serve\tanswer everybody on port 7575\n"
+		"netdyno serve --allow 192.0.2.0/24 --max-time 1m\tonly one network, short tests\n"
+		"netdyno serve --once -o json\tone test, its result as JSON on standard output",
+	.rows = serve_arrays,
+};
+
+static const struct nd_opt_set stream_set = {
+	.prog = "netdyno stream",
+	.operands = "HOST",
+	.summary = "measure bulk throughput to a host that runs netdyno serve",
+	.description =
+		"Sends as much as the path takes, or at a rate, and reports what the receiver got.\n"
+		"Both ends tell what it cost them in CPU, and where packets were lost.",
+	.examples = "netdyno stream 192.0.2.1\tone TCP connection, 10 s\n"
+		    "netdyno stream 192.0.2.1 -P 8 -R\teight connections, the server sends\n"
+		    "netdyno stream 192.0.2.1 -u -b 1G\tUDP at 1 Gbit/s\n"
+		    "netdyno stream 192.0.2.1 -n 10Gi -o json\t10 GiB, the result as JSON\n"
+		    "netdyno stream 192.0.2.1 --shape rr -r 64\trequests and responses of 64 bytes",
+	.rows = stream_arrays,
+	.min_operands = 1,
+	.max_operands = 1,
+};
+
+/* A bad network is a bad command line, not a server that fails later. */
+static int settle_serve(struct nd_plan *plan, const struct nd_strv *operands, struct nd_err *err)
+{
+	struct nd_cidr unused;
+	uint64_t i;
+	int r;
+
+	(void)operands; /* the parser took none */
+	for (i = 0; i < plan->serve.allow.n; i++) {
+		r = nd_cidr_parse(plan->serve.allow.v[i], &unused, err);
+		if (r < 0)
+			return nd_wrap(err, -EINVAL, "--allow");
+	}
+	return 0;
+}
+
+static int settle_stream(struct nd_plan *plan, const struct nd_strv *operands, struct nd_err *err)
+{
+	plan->host = operands->v[0];
+	if (!*plan->host)
+		return nd_fail(err, -EINVAL, "HOST is empty");
+	return 0;
+}
+
+static const struct nd_face faces[] = {
+	{ "serve", ND_VERB_SERVE, &serve_set, settle_serve },
+	{ "stream", ND_VERB_STREAM, &stream_set, settle_stream },
+	{ NULL, ND_VERB_MAX, NULL, NULL },
+};
+
+const struct nd_persona nd_persona_native = {
+	.name = "netdyno",
+	.help = "the program's own verbs",
+	.faces = faces,
+	.dialect = "native",
+};

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* From argv to a checked plan: which face, which verb, what was asked for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "persona/int.h"
+
+#define PORT_RANGE       "/proc/sys/net/ipv4/ip_local_port_range"
+#define PORT_RANGE_BYTES 64
+
+static const struct nd_persona *const personas[] = {
+#define ND_PERSONA(name) &nd_persona_##name,
+#include "persona/personas.def"
+#undef ND_PERSONA
+};
+
+/* What may stand where the verb belongs. */
+struct top {
+	bool unused; /* offset 0 means "none" in a row */
+	const char *generator;
+};
+
+/* clang-format off */
+static const struct nd_opt top_rows[] = {
+	{ .name = "gen", .type = ND_OPT_STRING, .section = "Options", .hidden = true,
+	  .offset = (uint32_t)ND_FIELD_OF(const char *, struct top, generator),
+	  .help = "write a document: man, bash, zsh, protocol-md, schema, results-md" },
+	{ 0 }
+};
+
+/* clang-format on */
+
+static const struct nd_opt *const top_arrays[] = { top_rows, NULL };
+
+static const struct nd_opt_set top_set = {
+	.prog = "netdyno",
+	.operands = "VERB",
+	.rows = top_arrays,
+	.max_operands = UINT32_MAX,
+};
+
+const struct nd_persona *nd_persona_at(size_t n)
+{
+	return n < ND_COUNTOF(personas) ? personas[n] : NULL;
+}
+
+const struct nd_persona *nd_persona_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ND_COUNTOF(personas); i++)
+		if (!strcmp(personas[i]->name, name))
+			return personas[i];
+	return NULL;
+}
+
+static const struct nd_face *find_face(const struct nd_persona *p, const char *verb)
+{
+	const struct nd_face *f;
+
+	for (f = p->faces; f->set; f++)
+		if (f->verb && !strcmp(f->verb, verb))
+			return f;
+	return NULL;
+}
+
+/* Ports that the machine gives to one source address; the usual number when it does not say. */
+static uint64_t source_ports(void)
+{
+	nd_auto_free char *text = NULL;
+	uint64_t low = 0, high = 0;
+	size_t len, n;
+	const char *p;
+
+	if (nd_read_file(PORT_RANGE, PORT_RANGE_BYTES, &text, &len, NULL) < 0)
+		return ND_SOURCE_PORTS;
+	n = nd_parse_prefix_u64(text, &low);
+	p = text + n;
+	p += strspn(p, " \t");
+	if (!n || !nd_parse_prefix_u64(p, &high) || high < low)
+		return ND_SOURCE_PORTS;
+	return high - low + 1;
+}
+
+static void set_log(const struct nd_plan *plan)
+{
+	if (plan->trace_control)
+		nd_log_set(ND_LOG_DEBUG);
+	else
+		nd_log_set(plan->out.quiet ? ND_LOG_WARN : ND_LOG_INFO);
+}
+
+/* @argv[0] is the word before the options. */
+static int read_face(const struct nd_face *face, int argc, char **argv, struct nd_plan *plan,
+		     struct nd_str *out, struct nd_err *err)
+{
+	struct nd_strv operands = { 0 };
+	int r = nd_opt_defaults(face->set, plan, &plan->arena, err);
+
+	if (r < 0)
+		return r;
+	r = nd_opt_parse(face->set, argc, argv, plan, &plan->arena, &operands, err);
+	if (r == ND_OPT_VERSION)
+		nd_persona_version(out);
+	else if (r > 0)
+		nd_opt_help(face->set, r == ND_OPT_HELP_ALL, out);
+	if (r > 0)
+		return ND_NEXT_PRINT;
+	if (r < 0)
+		return r;
+	set_log(plan);
+	plan->verb = face->plan_verb;
+	plan->source_ports = source_ports();
+	if (face->settle)
+		r = face->settle(plan, &operands, err);
+	if (r == 0)
+		r = nd_plan_derive(plan, err);
+	if (r == 0)
+		r = nd_plan_check(plan, err);
+	if (r < 0)
+		return r;
+	if (nd_plan_note(plan))
+		nd_log(ND_LOG_INFO, "%s", nd_plan_note(plan));
+	return ND_NEXT_RUN;
+}
+
+static int unknown_verb(const struct nd_persona *p, const char *word, struct nd_err *err)
+{
+	const struct nd_face *f, *best = NULL;
+	unsigned apart = UINT32_MAX;
+
+	for (f = p->faces; f->set; f++)
+		if (nd_opt_near(word, f->verb, &apart))
+			best = f;
+	if (best)
+		return nd_fail(err, -EINVAL, "unknown verb '%.80s'; did you mean '%s'?", word,
+			       best->verb);
+	return nd_fail(err, -EINVAL, "unknown verb '%.80s'; %s --help lists them", word, p->name);
+}
+
+/* netdyno help [VERB] */
+static int read_help(const struct nd_persona *p, const char *verb, struct nd_str *out,
+		     struct nd_err *err)
+{
+	const struct nd_face *face;
+
+	if (!verb) {
+		nd_persona_overview(out);
+		return ND_NEXT_PRINT;
+	}
+	face = find_face(p, verb);
+	if (!face)
+		return unknown_verb(p, verb, err);
+	nd_opt_help(face->set, true, out);
+	return ND_NEXT_PRINT;
+}
+
+/* Options where the verb belongs. */
+static int read_top(int argc, char **argv, struct nd_plan *plan, struct nd_str *out,
+		    struct nd_err *err)
+{
+	struct nd_strv operands = { 0 };
+	struct top top = { 0 };
+	int r = nd_opt_parse(&top_set, argc, argv, &top, &plan->arena, &operands, err);
+
+	if (r == ND_OPT_VERSION)
+		nd_persona_version(out);
+	else if (r > 0)
+		nd_persona_overview(out);
+	if (r > 0)
+		return ND_NEXT_PRINT;
+	if (r < 0)
+		return nd_wrap(err, r, "the verb comes first");
+	if (!top.generator)
+		return nd_fail(err, -EINVAL, "the verb comes first: serve or stream HOST");
+	if (nd_persona_generate(top.generator, out))
+		return ND_NEXT_PRINT;
+	if (!strcmp(top.generator, "schema"))
+		return ND_NEXT_SCHEMA;
+	if (!strcmp(top.generator, "results-md"))
+		return ND_NEXT_RESULT_DOC;
+	return nd_fail(err, -EINVAL,
+		       "--gen: '%.80s' is none of man, bash, zsh, protocol-md, schema, results-md",
+		       top.generator);
+}
+
+/* Plain and Unicode dashes alike. */
+static bool is_option(const char *word)
+{
+	return word[0] == '-' || !strncmp(word, "\xe2\x80\x90", 2) ||
+	       !strncmp(word, "\xe2\x88\x92", 3);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (slash)
+		return slash + 1;
+	return path ? path : "";
+}
+
+int nd_persona_read(int argc, char **argv, struct nd_plan *plan, struct nd_str *out,
+		    struct nd_err *err)
+{
+	const struct nd_persona *own = personas[0], *p = NULL;
+	const struct nd_face *face;
+
+	nd_plan_init(plan);
+	if (argc > 0)
+		p = nd_persona_find(base_name(argv[0]));
+	if ((!p || p == own) && argc > 1) {
+		p = nd_persona_find(argv[1]);
+		argc -= p ? 1 : 0;
+		argv += p ? 1 : 0;
+	}
+	p = p ? p : own;
+	if (!p->faces[0].verb)
+		return read_face(&p->faces[0], argc, argv, plan, out, err);
+	if (argc < 2) {
+		nd_persona_overview(out);
+		return nd_fail(err, -EINVAL, "a verb is missing");
+	}
+	if (is_option(argv[1]))
+		return read_top(argc, argv, plan, out, err);
+	if (!strcmp(argv[1], "help"))
+		return read_help(p, argc > 2 ? argv[2] : NULL, out, err);
+	face = find_face(p, argv[1]);
+	if (!face)
+		return unknown_verb(p, argv[1], err);
+	return read_face(face, argc - 1, argv + 1, plan, out, err);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* From what was typed to workloads, and the defaults that depend on something else. */
+#include <errno.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+/* How much one send hands over: many flows share the caches, so each gets less. */
+/* clang-format off */
+static const struct { uint64_t flows, bytes; } stream_defaults[] = {
+	{ 4,         1024 * 1024 },
+	{ 64,         256 * 1024 },
+	{ 1000,       128 * 1024 },
+	{ UINT64_MAX,  64 * 1024 },
+};
+
+/* clang-format on */
+
+static uint64_t default_message(uint64_t flows)
+{
+	size_t i = 0;
+
+	while (flows > stream_defaults[i].flows)
+		i++;
+	return stream_defaults[i].bytes;
+}
+
+static int total_rate(const struct nd_asked_rate *asked, uint64_t flows, const char *name,
+		      uint64_t *ret, struct nd_err *err)
+{
+	uint64_t v = asked->value;
+
+	if (asked->per_flow && __builtin_mul_overflow(v, flows, &v))
+		return nd_fail(err, -EINVAL, "%s: the rate over all flows is too large", name);
+	*ret = v;
+	return 0;
+}
+
+static void derive_sizes(struct nd_plan *plan, struct nd_workload *w)
+{
+	bool rr = w->load && !strcmp(w->load, "rr");
+
+	w->message_bytes = plan->ask.message_bytes;
+	if (rr) {
+		w->request_bytes = plan->ask.request_bytes;
+		w->response_bytes = plan->ask.response_bytes;
+		w->message_bytes = ND_MAX(w->request_bytes, w->response_bytes);
+	} else if (!plan->ask.has_message_bytes && plan->ask.udp) {
+		w->message_bytes = 0;
+		plan->wants_datagram_bytes = true;
+	} else if (!plan->ask.has_message_bytes) {
+		w->message_bytes = default_message(w->flows);
+	}
+}
+
+static const char *frame_of(const struct nd_plan *plan)
+{
+	if (plan->verify)
+		return "pattern";
+	return plan->ask.udp ? "native" : "plain";
+}
+
+static const char *transport_of(const struct nd_plan *plan)
+{
+	if (plan->ask.udp)
+		return "udp";
+	return plan->mptcp ? "mptcp" : "tcp";
+}
+
+static int add_workload(struct nd_plan *plan, enum nd_end_kind active, struct nd_err *err)
+{
+	struct nd_workload *w = &plan->workload[plan->workloads];
+	int r;
+
+	*w = (struct nd_workload){
+		.active = active,
+		.load = plan->ask.shape,
+		.frame = frame_of(plan),
+		.transport = transport_of(plan),
+		.flows = plan->ask.flows,
+		.first_flow = nd_plan_flows(plan),
+		.total_bytes = plan->ask.total_bytes,
+	};
+	derive_sizes(plan, w);
+	r = total_rate(&plan->ask.bps, w->flows, "-b", &w->rate_bps, err);
+	if (r == 0)
+		r = total_rate(&plan->ask.ops, w->flows, "--rate", &w->rate_ops, err);
+	if (r < 0)
+		return r;
+	plan->workloads++;
+	plan->workload_list.n = plan->workloads;
+	return 0;
+}
+
+static void derive_times(struct nd_plan *plan)
+{
+	if (plan->ask.total_bytes && !plan->ask.has_warmup)
+		plan->warmup_ns = 0;
+	if (plan->ask.total_bytes && !plan->ask.has_time) {
+		plan->duration_ns = ND_MAX_NS;
+		if (plan->interval_ns < ND_MAX_NS / ND_MAX_INTERVALS)
+			plan->duration_ns = plan->interval_ns * ND_MAX_INTERVALS;
+	}
+	if (!plan->ask.has_interval && plan->interval_ns > plan->duration_ns)
+		plan->interval_ns = plan->duration_ns;
+}
+
+int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
+{
+	int r;
+
+	if (plan->ask.ipv4 || plan->ask.ipv6)
+		plan->af = plan->ask.ipv4 ? ND_AF_IPV4 : ND_AF_IPV6;
+	if (plan->out.json_lines && !plan->ask.has_format)
+		plan->out.format = "json";
+	if (plan->verb == ND_VERB_SERVE) {
+		if (plan->out.file && !plan->out.format)
+			plan->out.format = "text";
+		return 0;
+	}
+	if (plan->verify && !plan->ask.has_payload)
+		plan->payload = ND_PAYLOAD_PATTERN;
+	derive_times(plan);
+	plan->workloads = 0;
+	r = add_workload(plan, plan->ask.reverse && !plan->ask.bidir ? ND_SERVER : ND_CLIENT, err);
+	if (r == 0 && plan->ask.bidir)
+		r = add_workload(plan, ND_SERVER, err);
+	return r;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared inside report/: the writers, safe text, and lines that break between items. */
+#ifndef ND_REPORT_INT_H
+#define ND_REPORT_INT_H
+
+#include "report/report.h"
+
+#define ND_WRITER(name) extern const struct nd_writer nd_writer_##name;
+#include "report/writers.def"
+#undef ND_WRITER
+
+#define ND_TEXT_COLUMNS 100
+#define ND_TEXT_INDENT  15
+
+/** nd_report_utf8() - read one character. Return: its bytes, 0 when @text holds no valid one. */
+unsigned nd_report_utf8(const char *text, uint32_t *ret);
+/** nd_report_clean() - add @text (NULL: nothing) without what steers a terminal or ends a line. */
+void nd_report_clean(struct nd_str *out, const char *text);
+
+/** nd_report_row() - the row of @key. The key must be there: it is a literal of ours. */
+const struct nd_field *nd_report_row(const struct nd_table *table, const char *key);
+/** nd_report_shown() - the row belongs into a report. */
+bool nd_report_shown(const struct nd_field *f);
+
+/* "  Label        item, item; item": breaks between items, nothing at all without one. */
+struct nd_line {
+	struct nd_str *out; /* borrowed */
+	const char *label;
+	unsigned indent;
+	size_t at; /* columns used, 0: no item yet */
+};
+
+void nd_line_item(struct nd_line *l, const char *separator, const char *fmt, ...) ND_PRINTF(3, 4);
+/** nd_line_figure() - "words figure", if it is known. @words NULL: the row's label; "": none. */
+void nd_line_figure(struct nd_line *l, const char *separator, const char *words,
+		    const struct nd_field *f, const void *base);
+/** nd_line_figures() - every row of @table that text shows (ND_SHOW_TEXT, _NONZERO). */
+void nd_line_figures(struct nd_line *l, const struct nd_table *table, const void *base);
+void nd_line_end(struct nd_line *l);
+
+/** nd_text_table() - a list as columns: rows marked ND_SHOW_COLUMN that are known somewhere. */
+void nd_text_table(struct nd_str *out, const struct nd_table *table, const struct nd_list *list);
+
+/* Parts of the text report. */
+void nd_text_direction(const struct nd_report_cfg *cfg, const struct nd_result *r,
+		       const struct nd_direction *d, struct nd_str *out);
+void nd_text_machines(const struct nd_report_cfg *cfg, const struct nd_result *r,
+		      struct nd_str *out);
+
+#endif

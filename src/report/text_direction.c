@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* Text: one block per direction. The first two lines are what is read in ten seconds. */
+#include <math.h>
+#include <string.h>
+
+#include "report/int.h"
+
+#define FEW_FLOWS 8 /* up to here each flow has its line */
+
+static const struct nd_field *row(const char *key)
+{
+	return nd_report_row(&nd_direction_table, key);
+}
+
+static struct nd_line line_of(struct nd_str *out, const char *label)
+{
+	return (struct nd_line){ .out = out, .label = label, .indent = ND_TEXT_INDENT };
+}
+
+/* Transports have their names in capitals. */
+static void put_upper(struct nd_str *out, const char *text)
+{
+	for (; *text; text++)
+		if (*text >= 'a' && *text <= 'z')
+			nd_str_addc(out, (char)(*text - ('a' - 'A')), 1);
+		else
+			nd_report_clean(out, (const char[]){ *text, '\0' });
+}
+
+static void put_end(struct nd_str *out, const char *name, const struct nd_side *side)
+{
+	nd_str_add(out, name ? name : "?");
+	if (side && side->address) {
+		nd_str_addc(out, ' ', 1);
+		nd_report_clean(out, side->address);
+	}
+}
+
+static void put_window(struct nd_line *l, const struct nd_direction *d)
+{
+	nd_auto_str text = { 0 };
+	double seconds = isfinite(d->window_s) ? d->window_s : d->sender_window_s;
+
+	if (isfinite(seconds))
+		nd_str_addf(&text, "%.2f s measured", seconds);
+	else if (isfinite(d->asked_window_s))
+		nd_str_addf(&text, "%.2f s asked", d->asked_window_s);
+	else
+		return;
+	if (d->window_start_s >= 0.005)
+		nd_str_addf(&text, " after %.2f s warm-up", d->window_start_s);
+	nd_line_item(l, "   ", "%s", nd_str_text(&text));
+}
+
+/* "TCP  client 10.0.0.1 -> server 10.0.0.2   8 flows   10.00 s measured after 1.00 s warm-up" */
+static void put_header(struct nd_str *out, const struct nd_result *r, const struct nd_direction *d)
+{
+	struct nd_line l = { .out = out, .label = "", .indent = 5 };
+	nd_auto_str head = { 0 };
+
+	if (d->transport) {
+		put_upper(&head, d->transport);
+		nd_str_add(&head, "  ");
+	}
+	put_end(&head, d->sender, nd_result_sender(r, d));
+	nd_str_add(&head, d->transactional ? " <-> " : " -> ");
+	put_end(&head, d->receiver, nd_result_receiver(r, d));
+	nd_str_add(out, nd_str_text(&head));
+	l.at = head.len;
+	if (d->flows != ND_UNKNOWN)
+		nd_line_item(&l, "   ", "%llu flow%s", (unsigned long long)d->flows,
+			     d->flows == 1 ? "" : "s");
+	if (d->datagram && d->message_bytes != ND_UNKNOWN && d->message_bytes > 0)
+		nd_line_item(&l, "   ", "datagrams of %llu bytes",
+			     (unsigned long long)d->message_bytes);
+	put_window(&l, d);
+	nd_line_end(&l);
+}
+
+/* "   (11.0 GiB received; offered 9.42 Gbit/s)" */
+static void put_aside(struct nd_str *out, const struct nd_direction *d)
+{
+	size_t before = out->len;
+
+	if (d->received_bytes != ND_UNKNOWN) {
+		nd_str_add(out, "   (");
+		nd_figure_text(out, row("received_bytes"), d);
+		nd_str_add(out, " received");
+	}
+	if (isfinite(d->offered_bps)) {
+		nd_str_add(out, out->len > before ? "; offered " : "   (offered ");
+		nd_figure_text(out, row("offered_bps"), d);
+	}
+	if (isfinite(d->lost_ratio)) {
+		nd_str_add(out, out->len > before ? "; lost " : "   (lost ");
+		nd_figure_text(out, row("lost_ratio"), d);
+	}
+	if (out->len > before)
+		nd_str_add(out, ")");
+}
+
+static void put_headline(struct nd_str *out, const struct nd_result *r,
+			 const struct nd_direction *d)
+{
+	const struct nd_field *f = row(d->transactional ? "transactions_per_s" : "goodput_bps");
+
+	nd_str_addf(out, "  %-12s ", f->label);
+	if (nd_figure_known(f, d))
+		nd_figure_text(out, f, d);
+	else
+		nd_str_add(out, d->transactional ? "unknown: the asking end's count is missing"
+						 : "unknown: the receiver's count is missing");
+	if (!d->transactional)
+		put_aside(out, d);
+	nd_str_addc(out, '\n', 1);
+	if (r->same_host)
+		nd_str_add(out,
+			   "  Same host    not a network result: both ends ran on one machine\n");
+}
+
+/* Of a quantile q, at least 10 samples should lie beyond it. */
+static bool enough(const struct nd_field *f, uint64_t samples)
+{
+	static const struct {
+		const char *key;
+		uint64_t samples;
+	} needs[] = {
+		{ "rtt_p50_us", 20 },
+		{ "rtt_p90_us", 100 },
+		{ "rtt_p99_us", 1000 },
+		{ "rtt_p999_us", 10000 },
+	};
+
+	size_t i;
+
+	for (i = 0; i < ND_COUNTOF(needs); i++)
+		if (!strcmp(f->key, needs[i].key))
+			return samples != ND_UNKNOWN && samples >= needs[i].samples;
+	return true;
+}
+
+static void put_round_trips(struct nd_str *out, const struct nd_direction *d)
+{
+	struct nd_line l = line_of(out, "Round trip");
+
+	nd_row_for_each(f, &nd_direction_table) {
+		if (!strncmp(f->key, "rtt_", 4) && (f->show & ND_SHOW_TEXT) &&
+		    enough(f, d->rtt_count))
+			nd_line_figure(&l, ", ", NULL, f, d);
+	}
+	nd_line_figure(&l, "; ", "samples", row("rtt_count"), d);
+	if (l.at > 0 && d->asked_rate_ops == 0)
+		nd_line_item(&l, "; ", "closed loop: a stall counts once");
+	nd_line_end(&l);
+}
+
+static void put_datagrams(struct nd_str *out, const struct nd_direction *d)
+{
+	struct nd_line l = line_of(out, "Datagrams");
+	nd_auto_str lost = { 0 };
+
+	nd_line_figure(&l, ", ", "read at", row("messages_per_s"), d);
+	nd_line_figure(&l, "; ", "sent", nd_report_row(&nd_loss_table, "sent"), &d->loss);
+	nd_line_figure(&l, ", ", "received", nd_report_row(&nd_loss_table, "received"), &d->loss);
+	if (d->loss.lost != ND_UNKNOWN) {
+		nd_str_addf(&lost, "lost %llu", (unsigned long long)d->loss.lost);
+		if (isfinite(d->loss.lost_ratio)) {
+			nd_str_add(&lost, " (");
+			nd_scaled_text(&lost, d->loss.lost_ratio, ND_M_RATIO);
+			nd_str_add(&lost, ")");
+		}
+		nd_line_item(&l, ", ", "%s", nd_str_text(&lost));
+	}
+	nd_line_figure(&l, ", ", "duplicated", nd_report_row(&nd_loss_table, "duplicate"),
+		       &d->loss);
+	nd_line_figure(&l, ", ", "reordered", nd_report_row(&nd_loss_table, "reordered"), &d->loss);
+	nd_line_figure(&l, "; ", NULL, row("jitter_us"), d);
+	nd_line_end(&l);
+}
+
+static void put_ledger_row(struct nd_str *out, const struct nd_field *f, const struct nd_loss *loss)
+{
+	uint64_t n = *(const uint64_t *)nd_field_at(loss, f);
+
+	nd_str_addf(out, "    %-42s %14llu", f->label, (unsigned long long)n);
+	if (loss->sent != ND_UNKNOWN && loss->sent > 0 && n > 0) {
+		nd_str_add(out, "   ");
+		nd_scaled_text(out, (double)n / (double)loss->sent, ND_M_RATIO);
+	}
+	nd_str_addc(out, '\n', 1);
+}
+
+/* The places that nobody could look into, so that their silence is not taken for "none". */
+static void put_unseen(struct nd_str *out, const struct nd_loss *loss)
+{
+	struct nd_line l = { .out = out, .label = "  not counted:", .indent = 18 };
+
+	nd_row_for_each(f, &nd_loss_table) {
+		if ((f->show & ND_SHOW_NONZERO) && !nd_figure_known(f, loss))
+			nd_line_item(&l, "; ", "%s", f->label);
+	}
+	nd_line_end(&l);
+}
+
+static bool worth_telling(const struct nd_loss *loss)
+{
+	return (loss->lost != ND_UNKNOWN && loss->lost > 0) ||
+	       (loss->refused != ND_UNKNOWN && loss->refused > 0);
+}
+
+/* Every place where datagrams ended, from sender to receiver. */
+static void put_ledger(struct nd_str *out, const struct nd_loss *loss)
+{
+	if (!worth_telling(loss))
+		return;
+	nd_str_add(out,
+		   "  Loss         whole run; shares are of what was sent; drops of the kernel "
+		   "are all programs'\n");
+	nd_row_for_each(f, &nd_loss_table) {
+		if (f->type != ND_T_U64 || !nd_figure_known(f, loss))
+			continue;
+		if ((f->show & ND_SHOW_TEXT) || !nd_figure_zero(f, loss))
+			put_ledger_row(out, f, loss);
+	}
+	put_unseen(out, loss);
+}
+
+static void put_flows(struct nd_str *out, const struct nd_direction *d)
+{
+	struct nd_line l = line_of(out, "Flows");
+	struct nd_line start = line_of(out, "Start");
+
+	if (d->flow_rows.n >= 2)
+		nd_line_figures(&l, &nd_spread_table, &d->spread);
+	nd_line_end(&l);
+	if (isfinite(d->start_skew_ms)) {
+		nd_line_figure(&start, ", ", "flows began within", row("start_skew_ms"), d);
+		nd_line_figure(&start, ", ", "half of them within", row("start_skew_p50_ms"), d);
+	}
+	nd_line_end(&start);
+}
+
+/* What an end has to do with it: a stream's sender receives nothing. */
+enum role { SENDS = 1, RECEIVES = 2, BOTH = 3 };
+
+static const struct {
+	const char *key;
+	enum role role;
+} means[] = {
+	{ "engine", BOTH },
+	{ "tx_technique", SENDS },
+	{ "rx_technique", RECEIVES },
+	{ "pacer", SENDS },
+};
+
+static void put_end_means(struct nd_line *l, const char *name, const struct nd_part *p,
+			  enum role role)
+{
+	size_t i;
+
+	for (i = 0; p && i < ND_COUNTOF(means); i++) {
+		const struct nd_field *f = nd_report_row(&nd_part_table, means[i].key);
+		const char *const *value = nd_field_at(p, f);
+		nd_auto_str label = { 0 };
+
+		if (!(means[i].role & role) || !*value || !strcmp(*value, "none"))
+			continue;
+		nd_str_addf(&label, "%s%s%s", name, *name ? ": " : "", f->label);
+		nd_line_figure(l, *name ? "; " : ", ", nd_str_text(&label), f, p);
+		name = "";
+	}
+}
+
+/* How the bytes were moved, as it was in the end and not as it was asked. */
+static void put_means(struct nd_str *out, const struct nd_result *r, const struct nd_direction *d)
+{
+	struct nd_line l = line_of(out, "Means");
+
+	put_end_means(&l, d->sender, nd_result_part(nd_result_sender(r, d), d->workload),
+		      d->transactional ? BOTH : SENDS);
+	put_end_means(&l, d->receiver, nd_result_part(nd_result_receiver(r, d), d->workload),
+		      d->transactional ? BOTH : RECEIVES);
+	nd_line_end(&l);
+}
+
+void nd_text_direction(const struct nd_report_cfg *cfg, const struct nd_result *r,
+		       const struct nd_direction *d, struct nd_str *out)
+{
+	struct nd_line tcp = line_of(out, "TCP");
+
+	put_header(out, r, d);
+	put_headline(out, r, d);
+	if (d->transactional)
+		put_round_trips(out, d);
+	nd_line_figures(&tcp, &nd_tcp_table, &d->tcp);
+	nd_line_end(&tcp);
+	if (d->datagram && !d->transactional) {
+		put_datagrams(out, d);
+		put_ledger(out, &d->loss);
+	}
+	put_flows(out, d);
+	put_means(out, r, d);
+	if (d->flow_rows.n >= 2 && (d->flow_rows.n <= FEW_FLOWS || cfg->verbose))
+		nd_text_table(out, &nd_flow_joint_table, &d->flow_rows);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* What one end measured, as rows: they carry it to the peer and print it. */
+#include "result/int.h"
+#include "result/result.h"
+
+#define C struct nd_cpu_row
+#define F struct nd_flow_row
+#define I struct nd_interval_sample
+#define M struct nd_machine
+#define P struct nd_part
+#define S struct nd_side
+#define T struct nd_totals
+#define V struct nd_tcp_stats
+
+#define TEXT    ND_SHOW_TEXT
+#define NONZERO ND_SHOW_NONZERO
+#define COLUMN  ND_SHOW_COLUMN
+#define TRAVELS ND_NOT_REPORT
+
+/* clang-format off */
+static const struct nd_field interval_rows[] = {
+	ND_U64(I, index, ND_M_NONE, 0, NULL,
+	       "Number of the interval; 0 is the first after the agreed start."),
+	ND_STR(I, phase, 0, NULL, "warmup, measure, cooldown or drain."),
+	ND_U64(I, workload, ND_M_NONE, 0, NULL, "Number of the traffic in the plan."),
+	ND_F64(I, start_s, ND_M_S, 0, NULL,
+	       "True begin after the agreed start, mean over threads."),
+	ND_F64(I, end_s, ND_M_S, 0, NULL, "True end after the agreed start, mean over threads."),
+	ND_F64(I, seconds, ND_M_S, 0, NULL, "True length, mean over threads."),
+	ND_U64(I, tx_bytes, ND_M_BYTES, 0, NULL, "Payload the sockets took."),
+	ND_U64(I, tx_messages, ND_M_COUNT, 0, NULL,
+	       "Sends completed, or datagrams the sockets took."),
+	ND_U64(I, tx_refused, ND_M_COUNT, 0, NULL, "Datagrams the sockets refused."),
+	ND_U64(I, rx_bytes, ND_M_BYTES, 0, NULL, "Payload read."),
+	ND_U64(I, rx_messages, ND_M_COUNT, 0, NULL, "Reads completed, or datagrams read."),
+	ND_U64(I, rx_unique, ND_M_COUNT, 0, NULL, "Datagrams seen for the first time."),
+	ND_U64(I, rx_duplicate, ND_M_COUNT, 0, NULL, "Datagrams seen before."),
+	ND_U64(I, rx_reordered, ND_M_COUNT, 0, NULL, "Datagrams behind a later one."),
+	ND_U64(I, rx_lost, ND_M_COUNT, 0, NULL, "Datagrams missing by their sequence numbers."),
+	ND_U64(I, transactions, ND_M_COUNT, 0, NULL, "Answers that came back."),
+	ND_F64(I, tx_bps, ND_M_BITRATE, 0, NULL,
+	       "Each thread's bytes over its own true length, summed."),
+	ND_F64(I, rx_bps, ND_M_BITRATE, 0, NULL,
+	       "Each thread's bytes over its own true length, summed."),
+	ND_U64(I, tcp_retransmits, ND_M_COUNT, 0, NULL, "TCP segments sent again, sampled flows."),
+	ND_ROWS_END
+};
+
+static const struct nd_field totals_rows[] = {
+	ND_F64(T, seconds, ND_M_S, 0, NULL, "True length, mean over threads."),
+	ND_U64(T, start_ns, ND_M_NS, 0, NULL,
+	       "True begin after the agreed start, mean over threads."),
+	ND_U64(T, end_ns, ND_M_NS, 0, NULL, "True end after the agreed start, mean over threads."),
+	ND_F64(T, tx_bps, ND_M_BITRATE, 0, NULL,
+	       "Each thread's bytes over its own true length, summed."),
+	ND_F64(T, rx_bps, ND_M_BITRATE, 0, NULL,
+	       "Each thread's bytes over its own true length, summed."),
+	ND_U64(T, tx_bytes, ND_M_BYTES, 0, NULL, "Payload the sockets took."),
+	ND_U64(T, tx_messages, ND_M_COUNT, 0, NULL,
+	       "Sends completed, or datagrams the sockets took."),
+	ND_U64(T, tx_calls, ND_M_COUNT, 0, NULL, "System calls made to send."),
+	ND_U64(T, tx_blocked, ND_M_COUNT, 0, NULL, "Times a socket was full."),
+	ND_U64(T, tx_refused, ND_M_COUNT, 0, NULL, "Datagrams the sockets refused."),
+	ND_U64(T, rx_bytes, ND_M_BYTES, 0, NULL, "Payload read."),
+	ND_U64(T, rx_messages, ND_M_COUNT, 0, NULL, "Reads completed, or datagrams read."),
+	ND_U64(T, rx_calls, ND_M_COUNT, 0, NULL, "System calls made to receive."),
+	ND_U64(T, rx_unique, ND_M_COUNT, 0, NULL, "Datagrams seen for the first time."),
+	ND_U64(T, rx_duplicate, ND_M_COUNT, 0, NULL, "Datagrams seen before."),
+	ND_U64(T, rx_reordered, ND_M_COUNT, 0, NULL, "Datagrams behind a later one."),
+	ND_U64(T, rx_foreign, ND_M_COUNT, 0, NULL,
+	       "Datagrams that belong to no flow of the test; counted nowhere else."),
+	ND_U64(T, rx_corrupt, ND_M_BYTES, 0, NULL,
+	       "Payload that differs from the pattern (--verify)."),
+	ND_U64(T, rx_highest, ND_M_COUNT, 0, NULL,
+	       "Datagrams known sent by their sequence numbers."),
+	ND_U64(T, transactions, ND_M_COUNT, 0, NULL, "Answers that came back."),
+	ND_ROWS_END
+};
+
+static const struct nd_field flow_rows[] = {
+	ND_U64(F, flow, ND_M_NONE, 0, NULL, "Number of the flow over the whole test."),
+	ND_U64(F, workload, ND_M_NONE, 0, NULL, "Number of the traffic in the plan."),
+	ND_U64(F, worker, ND_M_NONE, 0, NULL, "Number of the thread that owned it."),
+	ND_U64(F, window_tx_bytes, ND_M_BYTES, 0, NULL,
+	       "Payload the socket took in the measured window."),
+	ND_U64(F, window_rx_bytes, ND_M_BYTES, 0, NULL, "Payload read in the measured window."),
+	ND_U64(F, tx_bytes, ND_M_BYTES, 0, NULL, "Payload the socket took in the whole run."),
+	ND_U64(F, rx_bytes, ND_M_BYTES, 0, NULL, "Payload read in the whole run."),
+	ND_U64(F, tx_messages, ND_M_COUNT, 0, NULL,
+	       "Sends completed, or datagrams the socket took."),
+	ND_U64(F, rx_messages, ND_M_COUNT, 0, NULL, "Reads completed, or datagrams read."),
+	ND_U64(F, rx_unique, ND_M_COUNT, 0, NULL, "Datagrams seen for the first time."),
+	ND_U64(F, rx_duplicate, ND_M_COUNT, 0, NULL, "Datagrams seen before."),
+	ND_U64(F, rx_reordered, ND_M_COUNT, 0, NULL, "Datagrams behind a later one."),
+	ND_U64(F, transactions, ND_M_COUNT, 0, NULL, "Answers that came back."),
+	ND_I64(F, first_ns, ND_M_NS, 0, NULL, "First payload, after the agreed start."),
+	ND_I64(F, last_ns, ND_M_NS, 0, NULL, "Last payload, after the agreed start."),
+	ND_F64(F, jitter_us, ND_M_US, 0, NULL, "RFC 3550's jitter."),
+	ND_U64(F, retransmits, ND_M_COUNT, 0, NULL, "TCP segments sent again."),
+	ND_U64(F, rtt_us, ND_M_US, 0, NULL, "TCP's smoothed round-trip time at the end."),
+	ND_U64(F, min_rtt_us, ND_M_US, 0, NULL, "TCP's smallest round-trip time."),
+	ND_U64(F, cwnd_segments, ND_M_COUNT, 0, NULL, "TCP's congestion window at the end."),
+	ND_U64(F, mss_bytes, ND_M_BYTES, 0, NULL, "TCP's segment size."),
+	ND_STR(F, error, 0, NULL, "What ended the flow early."),
+	ND_ROWS_END
+};
+
+static const struct nd_field tcp_rows[] = {
+	ND_U64(V, flows_sampled, ND_M_COUNT, 0, "flows sampled",
+	       "Flows whose tcp_info was read while the test ran."),
+	ND_U64(V, retransmits, ND_M_COUNT, TEXT, "retransmits",
+	       "Segments sent again, all flows, whole run."),
+	ND_F64(V, rtt_min_us, ND_M_US, TEXT, "RTT min", "Smallest round-trip time."),
+	ND_F64(V, rtt_mean_us, ND_M_US, TEXT, "mean",
+	       "Mean of the smoothed round-trip times sampled."),
+	ND_F64(V, rtt_p99_us, ND_M_US, TEXT, "p99",
+	       "99 % of the smoothed round-trip times sampled were not longer."),
+	ND_F64(V, cwnd_mean_segments, ND_M_COUNT, TEXT, "cwnd in segments",
+	       "Mean congestion window."),
+	ND_U64(V, mss_bytes, ND_M_BYTES, TEXT, "MSS", "Segment size."),
+	ND_STR(V, cc, TEXT, "congestion control",
+	       "Congestion control in force, read back from the sockets."),
+	ND_F64(V, cwnd_limited_ratio, ND_M_RATIO, NONZERO, "limited by congestion window",
+	       "Share of the busy time in which the congestion window was the limit."),
+	ND_F64(V, rwnd_limited_ratio, ND_M_RATIO, NONZERO, "by receive window",
+	       "Share of the busy time in which the receiver's window was the limit."),
+	ND_F64(V, sndbuf_limited_ratio, ND_M_RATIO, NONZERO, "by send buffer",
+	       "Share of the busy time in which the send buffer was the limit."),
+	ND_F64(V, delivery_rate_bps, ND_M_BITRATE, 0, "delivery rate",
+	       "Mean over flows of TCP's last delivery rate."),
+	ND_ROWS_END
+};
+
+static const struct nd_field part_rows[] = {
+	ND_U64(P, workload, ND_M_NONE, 0, NULL, "Number of the traffic in the plan."),
+	ND_BOOL(P, active, 0, NULL, "This end sent, or asked."),
+	ND_GROUP(T, P, window, 0, NULL, "The measured window.", &nd_totals_table),
+	ND_GROUP(T, P, run, 0, NULL,
+	       "From the first byte until everything was drained.", &nd_totals_table),
+	ND_LIST(P, intervals, TRAVELS, NULL, "One after the other.", &nd_interval_table),
+	ND_LIST(P, flows, TRAVELS, NULL, "One row per flow.", &nd_flow_row_table),
+	ND_GROUP(V, P, tcp, TRAVELS, NULL, "TCP, when this end sent.", &nd_tcp_table),
+	ND_F64(P, jitter_us, ND_M_US, TRAVELS, NULL, "Mean over flows of RFC 3550's jitter."),
+	ND_U64(P, sndbuf_bytes, ND_M_BYTES, TEXT, "send buffer",
+	       "Send buffer in force on the first flow; Linux doubles what is asked, for "
+	       "its own bookkeeping."),
+	ND_U64(P, rcvbuf_bytes, ND_M_BYTES, TEXT, "receive buffer",
+	       "Receive buffer in force on the first flow, likewise doubled."),
+	ND_U64(P, path_mtu_bytes, ND_M_BYTES, TEXT, "path MTU",
+	       "Largest packet the path carries, first flow."),
+	ND_BOOL(P, nodelay, 0, "TCP_NODELAY", "TCP_NODELAY was in force."),
+	ND_RTT_ROWS(P),
+	ND_STR(P, engine, TEXT, "engine", "How waiting and system calls were done."),
+	ND_STR(P, tx_technique, TEXT, "sent by", "How payload was sent."),
+	ND_STR(P, rx_technique, TEXT, "received by", "How payload was received."),
+	ND_STR(P, pacer, TEXT, "paced by", "What kept the rate that was asked for."),
+	ND_ROWS_END
+};
+
+static const struct nd_field cpu_rows[] = {
+	ND_U64(C, cpu, ND_M_NONE, 0, NULL, "Number of the CPU."),
+	ND_F64(C, busy_ratio, ND_M_RATIO, 0, NULL,
+	       "Share of the window in which it did not idle: user, system, irq, softirq."),
+	ND_F64(C, user_ratio, ND_M_RATIO, 0, NULL, "In user code, nice included."),
+	ND_F64(C, system_ratio, ND_M_RATIO, 0, NULL, "In the kernel on behalf of programs."),
+	ND_F64(C, irq_ratio, ND_M_RATIO, 0, NULL, "In interrupts."),
+	ND_F64(C, softirq_ratio, ND_M_RATIO, 0, NULL, "In softirqs."),
+	ND_F64(C, steal_ratio, ND_M_RATIO, 0, NULL, "Taken by the hypervisor for others."),
+	ND_F64(C, idle_ratio, ND_M_RATIO, 0, NULL, "Idle, waiting for disks included."),
+	ND_ROWS_END
+};
+
+static const struct nd_field machine_rows[] = {
+	ND_F64(M, seconds, ND_M_S, 0, NULL,
+	       "True length of the window over which CPU was counted."),
+	ND_F64(M, busy_cores, ND_M_CORES, 0, "busy",
+	       "All CPUs together: user, system, irq and softirq, in cores."),
+	ND_F64(M, user_cores, ND_M_CORES, COLUMN, "user", "In user code, nice included."),
+	ND_F64(M, system_cores, ND_M_CORES, COLUMN, "system",
+	       "In the kernel on behalf of programs."),
+	ND_F64(M, irq_cores, ND_M_CORES, COLUMN, "irq", "In interrupts."),
+	ND_F64(M, softirq_cores, ND_M_CORES, COLUMN, "softirq",
+	       "In softirqs: most of the network's work."),
+	ND_F64(M, steal_cores, ND_M_CORES, COLUMN, "steal", "Taken by the hypervisor for others."),
+	ND_F64(M, idle_cores, ND_M_CORES, COLUMN, "idle", "Idle, waiting for disks included."),
+	ND_F64(M, process_cores, ND_M_CORES, COLUMN, "program",
+	       "This program's user and system time."),
+	ND_U64(M, busiest_cpu, ND_M_NONE, 0, NULL, "Number of the CPU that idled least."),
+	ND_F64(M, busiest_ratio, ND_M_RATIO, 0, NULL, "How busy it was."),
+	ND_F64(M, busiest_softirq_ratio, ND_M_RATIO, 0, NULL,
+	       "The part of its time that went to irq and softirq."),
+	ND_F64(M, steal_ratio, ND_M_RATIO, 0, NULL,
+	       "Part of all CPU time that the hypervisor took for others."),
+	ND_U64(M, cycles, ND_M_COUNT, 0, NULL,
+	       "CPU cycles of this program in the window, counted by the CPU."),
+	ND_U64(M, interrupts, ND_M_COUNT, TEXT, "interrupts", "Interrupts in the window."),
+	ND_U64(M, context_switches, ND_M_COUNT, TEXT, "context switches",
+	       "Context switches in the window."),
+	ND_U64(M, softirq_net_rx, ND_M_COUNT, TEXT, "NET_RX softirqs",
+	       "NET_RX softirqs in the window."),
+	ND_U64(M, softirq_net_tx, ND_M_COUNT, TEXT, "NET_TX softirqs",
+	       "NET_TX softirqs in the window."),
+	ND_U64(M, softirq_other, ND_M_COUNT, 0, "other softirqs",
+	       "All other softirqs in the window."),
+	ND_U64(M, voluntary_switches, ND_M_COUNT, 0, NULL, "Times this program waited."),
+	ND_U64(M, involuntary_switches, ND_M_COUNT, TEXT, "preemptions",
+	       "Times this program was preempted."),
+	ND_U64(M, peak_rss_bytes, ND_M_BYTES, TEXT, "memory at most",
+	       "Most memory this program had resident."),
+	ND_U64(M, softnet_dropped, ND_M_COUNT, NONZERO, "backlog drops",
+	       "Packets dropped at a full input queue, whole run."),
+	ND_U64(M, softnet_squeezed, ND_M_COUNT, NONZERO, "softirq budget used up",
+	       "Times a softirq left work behind, whole run."),
+	ND_U64(M, udp_in_datagrams, ND_M_COUNT, NONZERO, "UDP datagrams in",
+	       "UDP datagrams delivered, whole run."),
+	ND_U64(M, udp_no_ports, ND_M_COUNT, NONZERO, "UDP for no port",
+	       "UDP datagrams for a port nobody has open, whole run."),
+	ND_U64(M, udp_rcvbuf_errors, ND_M_COUNT, NONZERO, "UDP receive buffer drops",
+	       "UDP datagrams dropped at a full receive buffer, whole run."),
+	ND_U64(M, udp_sndbuf_errors, ND_M_COUNT, NONZERO, "UDP send buffer errors",
+	       "UDP datagrams refused for lack of buffer, whole run."),
+	ND_U64(M, udp_in_csum_errors, ND_M_COUNT, NONZERO, "UDP checksum errors",
+	       "UDP datagrams with a wrong checksum, whole run."),
+	ND_U64(M, tcp_retrans_segs, ND_M_COUNT, NONZERO, "TCP segments sent again",
+	       "All programs' TCP segments sent again, whole run."),
+	ND_U64(M, tcp_listen_overflows, ND_M_COUNT, NONZERO, "TCP listen overflows",
+	       "Connections dropped because an accept queue was full, whole run."),
+	ND_U64(M, tcp_backlog_drop, ND_M_COUNT, NONZERO, "TCP backlog drops",
+	       "TCP segments dropped at a busy socket, whole run."),
+	ND_U64(M, ip_out_discards, ND_M_COUNT, NONZERO, "IP output discards",
+	       "IP packets discarded on the way out, whole run."),
+	ND_U64(M, ip_in_discards, ND_M_COUNT, NONZERO, "IP input discards",
+	       "IP packets discarded on the way in, whole run."),
+	ND_U64(M, ip_frag_creates, ND_M_COUNT, NONZERO, "IP fragments sent",
+	       "IP fragments created, whole run."),
+	ND_U64(M, ip_reasm_fails, ND_M_COUNT, NONZERO, "IP reassembly failures",
+	       "IP packets never reassembled, whole run."),
+	ND_STR(M, nic, 0, "interface",
+	       "Interface of the test's address; the figures below are its, whole run."),
+	ND_U64(M, nic_rx_packets, ND_M_COUNT, TEXT, "interface packets in", "Packets received."),
+	ND_U64(M, nic_rx_bytes, ND_M_BYTES, 0, NULL, "Bytes received, headers included."),
+	ND_U64(M, nic_rx_dropped, ND_M_COUNT, NONZERO, "interface drops in",
+	       "Packets dropped on receipt."),
+	ND_U64(M, nic_rx_errors, ND_M_COUNT, NONZERO, "interface errors in",
+	       "Packets received with errors."),
+	ND_U64(M, nic_tx_packets, ND_M_COUNT, TEXT, "interface packets out",
+	       "Packets sent; more than one segment each with offloads."),
+	ND_U64(M, nic_tx_bytes, ND_M_BYTES, 0, NULL, "Bytes sent, headers included."),
+	ND_U64(M, nic_tx_dropped, ND_M_COUNT, NONZERO, "interface drops out",
+	       "Packets dropped when sending."),
+	ND_U64(M, nic_tx_errors, ND_M_COUNT, NONZERO, "interface errors out",
+	       "Packets not sent because of errors."),
+	ND_U64(M, qdisc_drops, ND_M_COUNT, NONZERO, "queueing discipline drops",
+	       "Packets dropped by the queueing discipline."),
+	ND_U64(M, qdisc_backlog_packets, ND_M_COUNT, NONZERO, "queueing discipline backlog",
+	       "Packets still in the queueing discipline at the end."),
+	ND_LIST(M, cpus, 0, NULL, "One row per CPU.", &nd_cpu_table),
+	ND_ROWS_END
+};
+
+static const struct nd_field side_rows[] = {
+	ND_STR(S, name, 0, NULL, "client or server."),
+	ND_STR(S, address, 0, NULL, "Local address of the test."),
+	ND_STR(S, version, 0, NULL, "Version of the program at this end."),
+	ND_GROUP(struct nd_host_facts, S, host, 0, NULL, "The machine.", &nd_host_table),
+	ND_GROUP(struct nd_nic_facts, S, nic_facts, 0, NULL,
+	       "The interface of the test's address.", &nd_nic_facts_table),
+	ND_GROUP(M, S, machine, 0, NULL, "What the machine counted.", &nd_machine_table),
+	ND_U64(S, threads, ND_M_COUNT, TEXT, "threads", "Threads that moved data."),
+	ND_LIST(S, parts, 0, NULL, "What this end measured of each traffic.", &nd_part_table),
+	ND_BOOL(S, partial, 0, NULL, "This end was cut short."),
+	ND_STR(S, partial_reason, 0, NULL, "Why."),
+	ND_U64(S, overlapped_tests, ND_M_COUNT, NONZERO, "other tests meanwhile",
+	       "Server: other tests that ran at the same time."),
+	ND_I64(S, start_ns, ND_M_NS, 0, NULL, "This end's own first edge, after the agreed start."),
+	ND_ROWS_END
+};
+
+/* clang-format on */
+
+const struct nd_table nd_interval_table = {
+	.name = "interval_sample", .size = sizeof(I), .rows = interval_rows, .columns = true
+};
+const struct nd_table nd_totals_table = { .name = "totals",
+					  .size = sizeof(T),
+					  .rows = totals_rows };
+const struct nd_table nd_flow_row_table = {
+	.name = "flow_row", .size = sizeof(F), .rows = flow_rows, .columns = true
+};
+const struct nd_table nd_tcp_table = { .name = "tcp", .size = sizeof(V), .rows = tcp_rows };
+const struct nd_table nd_part_table = { .name = "part", .size = sizeof(P), .rows = part_rows };
+const struct nd_table nd_cpu_table = {
+	.name = "cpu", .size = sizeof(C), .rows = cpu_rows, .columns = true
+};
+const struct nd_table nd_machine_table = { .name = "machine",
+					   .size = sizeof(M),
+					   .rows = machine_rows };
+const struct nd_table nd_side_table = { .name = "side", .size = sizeof(S), .rows = side_rows };

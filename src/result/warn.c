@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What spoils, or may spoil, a result.
+ * To add a warning: a condition, a sentence with the figures in it, one row in warnings[].
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "result/int.h"
+
+#define BUSY_RATIO    0.95
+#define STEAL_RATIO   0.02
+#define SKEW_RATIO    0.01 /* of the window */
+#define WINDOW_RATIO  0.01 /* true length against the one asked for */
+#define LOSS_RATIO    0.01
+#define CLOCK_RTT_US  10000.0
+#define LINUX_DOUBLES 2u /* SO_SNDBUF and SO_RCVBUF: half is for bookkeeping */
+#define TIMES(n)      ((n) == 1 ? "" : "s")
+#define NUMBER(n)     ((unsigned long long)(n))
+
+/* What a row looks at. Sides of a direction are NULL when not told. */
+struct subject {
+	struct nd_result *r; /* rows only read it */
+	const struct nd_direction *d;
+	const struct nd_side *sender, *receiver; /* of d */
+	const struct nd_side *side;              /* ABOUT_SIDE: never NULL */
+};
+
+enum about { ABOUT_RESULT, ABOUT_DIRECTION, ABOUT_SIDE };
+
+struct row {
+	const char *key;
+	enum about about;
+	bool (*holds)(const struct subject *s);
+	void (*say)(const struct subject *s, struct nd_str *out);
+};
+
+static bool some(uint64_t v)
+{
+	return nd_known(v) && v > 0;
+}
+
+/* Both ends of one machine are one subject. */
+static const char *name_of(const struct subject *s, const struct nd_side *side)
+{
+	return s->r->same_host ? "this machine" : side == s->r->client ? "client" : "server";
+}
+
+static bool is_partial(const struct subject *s)
+{
+	return s->r->partial;
+}
+
+static void say_partial(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out, "this result is partial: %s",
+		    s->r->partial_reason ? s->r->partial_reason : "the run was cut short");
+}
+
+static bool is_same_host(const struct subject *s)
+{
+	return s->r->same_host;
+}
+
+static void say_same_host(const struct subject *s, struct nd_str *out)
+{
+	const char *host = s->r->client ? s->r->client->host.hostname : NULL;
+
+	nd_str_addf(out, "both ends ran on the same host%s%s: not a network result",
+		    host ? " " : "", host ? host : "");
+}
+
+static bool is_loopback(const struct subject *s)
+{
+	return s->side->nic_facts.is_loopback;
+}
+
+static void say_loopback(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out, "%s: traffic went through the loopback interface %s: no network was used",
+		    name_of(s, s->side), s->side->nic_facts.name ? s->side->nic_facts.name : "");
+}
+
+static bool bound(const struct nd_side *side)
+{
+	return side && side->machine.busiest_ratio >= BUSY_RATIO;
+}
+
+static void say_bound(const struct subject *s, const struct nd_side *side, struct nd_str *out)
+{
+	const struct nd_machine *m = &side->machine;
+
+	nd_str_addf(out, "%s: CPU %llu was %.1f %% busy", name_of(s, side), NUMBER(m->busiest_cpu),
+		    m->busiest_ratio * 100);
+	if (!isnan(m->busiest_softirq_ratio))
+		nd_str_addf(out, " (irq and softirq %.1f %%)", m->busiest_softirq_ratio * 100);
+	nd_str_add(out, ": one core may be what limits the result");
+}
+
+static bool sender_is_bound(const struct subject *s)
+{
+	return bound(s->sender);
+}
+
+static void say_sender_bound(const struct subject *s, struct nd_str *out)
+{
+	say_bound(s, s->sender, out);
+}
+
+static bool receiver_is_bound(const struct subject *s)
+{
+	return bound(s->receiver);
+}
+
+static void say_receiver_bound(const struct subject *s, struct nd_str *out)
+{
+	say_bound(s, s->receiver, out);
+}
+
+static uint64_t effective_sndbuf(const struct subject *s)
+{
+	const struct nd_part *p = nd_result_part(s->sender, s->d->workload);
+
+	return p ? p->sndbuf_bytes : ND_UNKNOWN;
+}
+
+static uint64_t effective_rcvbuf(const struct subject *s)
+{
+	const struct nd_part *p = nd_result_part(s->receiver, s->d->workload);
+
+	return p ? p->rcvbuf_bytes : ND_UNKNOWN;
+}
+
+static bool clamped(uint64_t asked, uint64_t effective)
+{
+	return some(asked) && nd_known(effective) && asked > effective / LINUX_DOUBLES;
+}
+
+static bool sndbuf_is_clamped(const struct subject *s)
+{
+	return clamped(s->r->asked_sndbuf_bytes, effective_sndbuf(s));
+}
+
+static void say_sndbuf(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    "%s: a send buffer of %llu bytes was asked for, the kernel gave %llu "
+		    "(half of %llu)",
+		    name_of(s, s->sender), NUMBER(s->r->asked_sndbuf_bytes),
+		    NUMBER(effective_sndbuf(s) / LINUX_DOUBLES), NUMBER(effective_sndbuf(s)));
+	if (nd_known(s->sender->host.wmem_max_bytes))
+		nd_str_addf(out, "; net.core.wmem_max is %llu",
+			    NUMBER(s->sender->host.wmem_max_bytes));
+}
+
+static bool rcvbuf_is_clamped(const struct subject *s)
+{
+	return clamped(s->r->asked_rcvbuf_bytes, effective_rcvbuf(s));
+}
+
+static void say_rcvbuf(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    "%s: a receive buffer of %llu bytes was asked for, the kernel gave %llu "
+		    "(half of %llu)",
+		    name_of(s, s->receiver), NUMBER(s->r->asked_rcvbuf_bytes),
+		    NUMBER(effective_rcvbuf(s) / LINUX_DOUBLES), NUMBER(effective_rcvbuf(s)));
+	if (nd_known(s->receiver->host.rmem_max_bytes))
+		nd_str_addf(out, "; net.core.rmem_max is %llu",
+			    NUMBER(s->receiver->host.rmem_max_bytes));
+}
+
+static bool qdisc_dropped(const struct subject *s)
+{
+	return some(s->side->machine.qdisc_drops);
+}
+
+static void say_qdisc(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_side *side = s->side;
+
+	nd_str_addf(out, "%s: the queueing discipline of %s dropped %llu packet%s before the wire",
+		    name_of(s, side), side->machine.nic ? side->machine.nic : "its interface",
+		    NUMBER(side->machine.qdisc_drops), TIMES(side->machine.qdisc_drops));
+}
+
+static bool receive_buffer_dropped(const struct subject *s)
+{
+	return s->d->datagram && s->receiver && some(s->receiver->machine.udp_rcvbuf_errors);
+}
+
+static void say_receive_buffer(const struct subject *s, struct nd_str *out)
+{
+	uint64_t n = s->receiver->machine.udp_rcvbuf_errors;
+
+	nd_str_addf(out,
+		    "%s: %llu datagram%s came but found the receive buffer full: lost in the "
+		    "receiver, not in the network",
+		    name_of(s, s->receiver), NUMBER(n), TIMES(n));
+}
+
+static bool is_skewed(const struct subject *s)
+{
+	return s->d->start_skew_ms / 1e3 > SKEW_RATIO * s->d->window_s;
+}
+
+static void say_skew(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out, "%s: flows started up to %.1f ms apart, %.1f %% of the measured window",
+		    s->d->label, s->d->start_skew_ms, s->d->start_skew_ms / 10 / s->d->window_s);
+}
+
+static bool is_stolen(const struct subject *s)
+{
+	return s->side->machine.steal_ratio > STEAL_RATIO;
+}
+
+static void say_steal(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out, "%s: the hypervisor took %.1f %% of the CPU time for other machines",
+		    name_of(s, s->side), s->side->machine.steal_ratio * 100);
+}
+
+static bool is_unsteady(const struct subject *s)
+{
+	return s->d->steady < 0.5;
+}
+
+static void say_unsteady(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_interval_joint *row = s->d->intervals.v;
+	double low = (double)INFINITY, high = 0;
+	uint64_t i;
+
+	nd_str_addf(out, "%s: no steady state", s->d->label);
+	for (i = 0; i < s->d->intervals.n; i++) {
+		double v = row[i].goodput_bps;
+
+		if (!row[i].phase || strcmp(row[i].phase, "measure") != 0 || isnan(v))
+			continue;
+		low = ND_MIN(low, v);
+		high = ND_MAX(high, v);
+	}
+	if (!s->d->transactional && low <= high)
+		nd_str_addf(out, ": intervals range from %.4g to %.4g Mbit/s", low / 1e6,
+			    high / 1e6);
+	nd_str_add(out, "; the mean is of little meaning, run longer");
+}
+
+static bool is_overlapped(const struct subject *s)
+{
+	return some(s->side->overlapped_tests);
+}
+
+static void say_overlapped(const struct subject *s, struct nd_str *out)
+{
+	uint64_t n = s->side->overlapped_tests;
+
+	nd_str_addf(out, "%s: %llu other test%s ran at the same time", name_of(s, s->side),
+		    NUMBER(n), TIMES(n));
+}
+
+static bool window_is_off(const struct subject *s)
+{
+	return fabs(s->d->window_s - s->d->asked_window_s) > WINDOW_RATIO * s->d->asked_window_s;
+}
+
+static void say_window(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out, "%s: the measured window was %.3f s long, asked were %.3f s", s->d->label,
+		    s->d->window_s, s->d->asked_window_s);
+}
+
+static bool flows_failed(const struct subject *s)
+{
+	return some(s->d->failed_flows);
+}
+
+static void say_failed(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_flow_joint *row = s->d->flow_rows.v;
+	uint64_t i;
+
+	nd_str_addf(out, "%s: %llu of %llu flow%s ended early", s->d->label,
+		    NUMBER(s->d->failed_flows), NUMBER(s->d->flows), TIMES(s->d->flows));
+	for (i = 0; i < s->d->flow_rows.n; i++)
+		if (row[i].error) {
+			nd_str_addf(out, "; flow %llu: %s", NUMBER(row[i].flow), row[i].error);
+			break;
+		}
+}
+
+static bool drain_is_incomplete(const struct subject *s)
+{
+	return !s->d->datagram && !s->d->agreed && nd_known(s->d->total_sent_bytes) &&
+	       nd_known(s->d->total_received_bytes);
+}
+
+static void say_drain(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    "%s: the ends disagree: %llu bytes sent, %llu received; the rest was still "
+		    "under way when the run ended",
+		    s->d->label, NUMBER(s->d->total_sent_bytes),
+		    NUMBER(s->d->total_received_bytes));
+}
+
+static bool clock_is_uncertain(const struct subject *s)
+{
+	return s->r->clock_rtt_us > CLOCK_RTT_US;
+}
+
+static void say_clock(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    "the best of the clock exchanges took %.1f ms: the common start may be off by "
+		    "%.1f ms",
+		    s->r->clock_rtt_us / 1e3, s->r->clock_rtt_us / 2e3);
+}
+
+static bool is_unlimited(const struct subject *s)
+{
+	const struct nd_direction *d = s->d;
+
+	return d->datagram && !d->transactional && d->asked_rate_bps == 0 &&
+	       d->asked_rate_ops == 0 && d->loss.lost_ratio > LOSS_RATIO;
+}
+
+static void say_unlimited(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    "%s: the sender's rate was not limited and %.1f %% was lost: a rate that the "
+		    "receiver can take says more (-b)",
+		    s->d->label, s->d->loss.lost_ratio * 100);
+}
+
+static uint64_t corrupt_bytes(const struct subject *s)
+{
+	const struct nd_part *p = nd_result_part(s->receiver, s->d->workload);
+
+	return p ? p->run.rx_corrupt : ND_UNKNOWN;
+}
+
+static bool is_corrupt(const struct subject *s)
+{
+	return some(corrupt_bytes(s));
+}
+
+static void say_corrupt(const struct subject *s, struct nd_str *out)
+{
+	uint64_t n = corrupt_bytes(s);
+
+	nd_str_addf(out, "%s: %llu byte%s differ from what was sent", s->d->label, NUMBER(n),
+		    TIMES(n));
+}
+
+static bool is_fragmented(const struct subject *s)
+{
+	return some(s->side->machine.ip_frag_creates);
+}
+
+static void say_fragments(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    "%s: %llu IP fragments were sent: packets were larger than the path carries",
+		    name_of(s, s->side), NUMBER(s->side->machine.ip_frag_creates));
+}
+
+/* Most important first. */
+/* clang-format off */
+static const struct row warnings[] = {
+	{ "partial",              ABOUT_RESULT,    is_partial,             say_partial },
+	{ "same_host",            ABOUT_RESULT,    is_same_host,           say_same_host },
+	{ "loopback",             ABOUT_SIDE,      is_loopback,            say_loopback },
+	{ "corrupt",              ABOUT_DIRECTION, is_corrupt,             say_corrupt },
+	{ "failed_flows",         ABOUT_DIRECTION, flows_failed,           say_failed },
+	{ "overlapped",           ABOUT_SIDE,      is_overlapped,          say_overlapped },
+	{ "sender_cpu_bound",     ABOUT_DIRECTION, sender_is_bound,        say_sender_bound },
+	{ "receiver_cpu_bound",   ABOUT_DIRECTION, receiver_is_bound,      say_receiver_bound },
+	{ "receive_buffer_drops", ABOUT_DIRECTION, receive_buffer_dropped, say_receive_buffer },
+	{ "qdisc_drops",          ABOUT_SIDE,      qdisc_dropped,          say_qdisc },
+	{ "udp_unlimited",        ABOUT_DIRECTION, is_unlimited,           say_unlimited },
+	{ "no_steady_state",      ABOUT_DIRECTION, is_unsteady,            say_unsteady },
+	{ "window_off",           ABOUT_DIRECTION, window_is_off,          say_window },
+	{ "drain_incomplete",     ABOUT_DIRECTION, drain_is_incomplete,    say_drain },
+	{ "start_skew",           ABOUT_DIRECTION, is_skewed,              say_skew },
+	{ "clock_uncertain",      ABOUT_RESULT,    clock_is_uncertain,     say_clock },
+	{ "steal",                ABOUT_SIDE,      is_stolen,              say_steal },
+	{ "buffers_clamped",      ABOUT_DIRECTION, sndbuf_is_clamped,      say_sndbuf },
+	{ "buffers_clamped",      ABOUT_DIRECTION, rcvbuf_is_clamped,      say_rcvbuf },
+	{ "fragments",            ABOUT_SIDE,      is_fragmented,          say_fragments },
+};
+
+/* clang-format on */
+
+/* Both directions, and both ends of one machine, may have the same to say: once. */
+static bool said(const struct nd_warning *v, uint64_t n, const char *sentence)
+{
+	uint64_t i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(v[i].sentence, sentence))
+			return true;
+	return false;
+}
+
+static int judge(const struct row *row, const struct subject *s)
+{
+	struct nd_list *list = &s->r->warnings;
+	struct nd_warning *v = list->v;
+	nd_auto_str text = { 0 };
+
+	if (!row->holds(s))
+		return 0;
+	row->say(s, &text);
+	if (!nd_str_ok(&text))
+		return -ENOMEM;
+	if (said(v, list->n, nd_str_text(&text)))
+		return 0;
+	v[list->n].key = row->key;
+	v[list->n].sentence = nd_arena_dup(&s->r->arena, nd_str_text(&text));
+	if (!v[list->n].sentence)
+		return -ENOMEM;
+	list->n++;
+	return 0;
+}
+
+static int judge_directions(const struct row *row, struct nd_result *r)
+{
+	const struct nd_direction *d = r->directions.v;
+	uint64_t i;
+	int e = 0;
+
+	for (i = 0; e == 0 && i < r->directions.n; i++)
+		e = judge(row, &(struct subject){ .r = r,
+						  .d = &d[i],
+						  .sender = nd_result_sender(r, &d[i]),
+						  .receiver = nd_result_receiver(r, &d[i]) });
+	return e;
+}
+
+static int judge_sides(const struct row *row, struct nd_result *r)
+{
+	const struct nd_side *side[] = { r->client, r->server };
+	size_t i;
+	int e = 0;
+
+	for (i = 0; e == 0 && i < ND_COUNTOF(side); i++)
+		if (side[i])
+			e = judge(row, &(struct subject){ .r = r, .side = side[i] });
+	return e;
+}
+
+int nd_result_warn(struct nd_result *r)
+{
+	uint64_t subjects = ND_MAX(r->directions.n, 2);
+	size_t i;
+	int e;
+
+	e = nd_list_new(&r->arena, &r->warnings, ND_COUNTOF(warnings) * subjects,
+			sizeof(struct nd_warning));
+	r->warnings.n = 0;
+	for (i = 0; e == 0 && i < ND_COUNTOF(warnings); i++) {
+		switch (warnings[i].about) {
+		case ABOUT_RESULT:
+			e = judge(&warnings[i], &(struct subject){ .r = r });
+			break;
+		case ABOUT_DIRECTION:
+			e = judge_directions(&warnings[i], r);
+			break;
+		case ABOUT_SIDE:
+			e = judge_sides(&warnings[i], r);
+			break;
+		}
+	}
+	return e;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* Can this end run the plan? Names, abilities, descriptors: judged before anything is opened. */
+#include <errno.h>
+#include <string.h>
+
+#include "run/int.h"
+
+enum { SPARE_FDS = 64 }; /* links, listeners, event descriptors, standard streams */
+
+static int check_lane(const struct nd_plan *plan, const struct nd_workload *wl, struct nd_lane *l,
+		      struct nd_err *err)
+{
+	bool datagram;
+
+	*l = (struct nd_lane){
+		.workload = wl,
+		.load = nd_load_find(wl->load),
+		.frame = nd_frame_find(wl->frame),
+		.transport = nd_transport_find(wl->transport),
+		.listen_fd = -1,
+	};
+	if (!l->load)
+		return nd_fail(err, -EOPNOTSUPP, "traffic shape '%s' is not known here", wl->load);
+	if (!l->frame)
+		return nd_fail(err, -EOPNOTSUPP, "frame '%s' is not known here", wl->frame);
+	if (!l->transport)
+		return nd_fail(err, -EOPNOTSUPP, "transport '%s' is not known here", wl->transport);
+	datagram = nd_is_datagram(l);
+	l->xfer = nd_xfer_find(plan->tx, datagram);
+	if (!l->xfer)
+		return nd_fail(err, -EOPNOTSUPP, "technique '%s' cannot move %s", plan->tx,
+			       datagram ? "datagrams" : "streams");
+	if ((l->load->needs & ~l->transport->caps) != 0)
+		return nd_fail(err, -EOPNOTSUPP, "traffic shape '%s' does not run over %s",
+			       wl->load, wl->transport);
+	if (datagram ? !l->frame->datagram : !l->frame->stream)
+		return nd_fail(err, -EOPNOTSUPP, "frame '%s' does not travel in %s", wl->frame,
+			       datagram ? "datagrams" : "streams");
+	return 0;
+}
+
+int nd_lanes_fill(const struct nd_plan *plan, struct nd_lane *lanes, struct nd_err *err)
+{
+	for (uint64_t i = 0; i < plan->workloads; i++) {
+		int e = check_lane(plan, &plan->workload[i], &lanes[i], err);
+
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
+/* Descriptors of one worker's flows; second halves have one of their own. */
+uint64_t nd_fds_needed(const struct nd_plan *plan, const struct nd_lane *lanes)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < plan->workloads; i++)
+		n += plan->workload[i].flows * nd_layout_halves(&lanes[i]);
+	return n;
+}
+
+/* 0: one table will do; 1: each worker needs its own; negative: not even then. */
+int nd_fds_judge(const struct nd_plan *plan, const struct nd_lane *lanes, uint32_t workers,
+		 struct nd_err *err)
+{
+	uint64_t limit = nd_fd_limit(), need = nd_fds_needed(plan, lanes);
+
+	/* datagram flows of a server are held twice for a moment */
+	if (need * 2 + SPARE_FDS <= limit || need + SPARE_FDS + workers * 2 <= limit * 9 / 10)
+		return 0;
+	if (need / workers + SPARE_FDS + 1 <= limit)
+		return 1;
+	return nd_fail(err, -EMFILE,
+		       "%llu flows need more than the %llu descriptors that each of %u threads may "
+		       "have (ulimit -n): give more --threads or fewer --flows",
+		       (unsigned long long)need, (unsigned long long)limit, workers);
+}
+
+int nd_run_check(const struct nd_run_cfg *cfg, struct nd_err *err)
+{
+	struct nd_lane lanes[ND_MAX_WORKLOADS];
+	const char *engine = cfg->plan->engine;
+	int e = nd_lanes_fill(cfg->plan, lanes, err);
+
+	if (e < 0)
+		return e;
+	if (strcmp(engine, "auto") != 0 && !nd_engine_find(engine))
+		return nd_fail(err, -EOPNOTSUPP, "engine '%s' is not known here", engine);
+	e = nd_fds_judge(cfg->plan, lanes, cfg->threads ? cfg->threads : 1, err);
+	return e < 0 ? e : 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of run/ share: the run, its workers, their phases. Nobody else includes this. */
+#ifndef ND_RUN_INT_H
+#define ND_RUN_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "run/run.h"
+#include "stat/series.h"
+
+/* Where a worker is in the schedule; the order is the order of time. */
+enum nd_phase {
+	ND_PHASE_WARMUP,
+	ND_PHASE_MEASURE,
+	ND_PHASE_COOLDOWN,
+	ND_PHASE_DRAIN,
+	ND_PHASE_MAX
+};
+
+extern const char *const nd_phase_names[];
+
+/* Edges of a run: one list of instants, walked by every worker on its own. */
+struct nd_schedule {
+	uint64_t bound
+		[ND_PHASE_DRAIN]; /* ns after the start at which warm-up, measure, cool-down end */
+	uint64_t interval_ns;
+};
+
+/** nd_schedule_next() - the edge behind @at_ns in phase @phase: next interval or the phase's end. */
+uint64_t nd_schedule_next(const struct nd_schedule *s, enum nd_phase phase, uint64_t at_ns);
+/** nd_schedule_marks() - how many edges a run can have, the start and the very end included. */
+uint64_t nd_schedule_marks(const struct nd_schedule *s);
+
+/** nd_schedule_phase() - phase of interval number @interval; behind the last edge: drain. */
+enum nd_phase nd_schedule_phase(const struct nd_schedule *s, uint64_t interval);
+
+/* Worker states, published by the worker (release), read by the main thread. */
+enum nd_worker_state {
+	ND_WORKER_SETUP,
+	ND_WORKER_READY,
+	ND_WORKER_RUNNING,
+	ND_WORKER_SENT,
+	ND_WORKER_OVER,
+	ND_WORKER_FAILED
+};
+
+/* Round trips and windows of sampled TCP senders, per lane. */
+struct nd_tcp_tally {
+	struct nd_hist *rtt; /* ns; NULL when the lane has no TCP sender here */
+	double cwnd_sum;
+	uint64_t cwnd_n;
+	uint32_t turn; /* next flow to sample */
+};
+
+/* A socket on its way from the main thread to the worker that owns its flow. */
+struct nd_gift {
+	uint64_t flow;
+	int fd;
+};
+
+struct nd_worker {
+	struct nd_run *run;
+	uint32_t index;
+	pthread_t thread;
+	bool started;
+	struct nd_err err;       /* written before FAILED is published */
+	_Atomic int state;       /* enum nd_worker_state; writer: this worker */
+	_Atomic uint64_t opened; /* flows with a socket; writer: this worker */
+
+	struct nd_io io;
+	const struct nd_engine *engine;
+	struct nd_flow *flows;                /* owned */
+	void *load_states;                    /* owned: one block for all flows */
+	struct nd_seq *seqs;                  /* owned: datagram receivers */
+	uint32_t lane_slot[ND_MAX_WORKLOADS]; /* first slot of each lane, and how many */
+	uint32_t lane_slots[ND_MAX_WORKLOADS];
+	struct nd_series series[ND_MAX_WORKLOADS];
+	uint64_t *retransmits[ND_MAX_WORKLOADS]; /* at each mark, sampled; owned, may be NULL */
+	struct nd_tcp_tally tcp[ND_MAX_WORKLOADS];
+	struct nd_net_facts
+		facts[ND_MAX_WORKLOADS]; /* first socket of each lane; strings in .arena */
+	bool has_facts[ND_MAX_WORKLOADS];
+	struct nd_arena arena;
+	struct nd_tcp_sample
+		*last; /* owned: tcp_info of each flow at its end; NULL: no TCP sender */
+
+	/* phases, this worker only */
+	enum nd_phase phase;
+	bool draining;        /* the peer has finished: leave when nothing comes any more */
+	uint64_t start_ns;    /* agreed start */
+	uint64_t edge_rel_ns; /* next edge of the schedule, after the start */
+	uint32_t marks, window_from, window_to; /* mark numbers; window_to 0: not reached */
+	uint64_t window_end_ns;                 /* true instant */
+	uint64_t mark_ns;                       /* of the last mark */
+	uint32_t active_left;                   /* sending flows that have not finished */
+	uint64_t quiet_count, quiet_since_ns;   /* drain: datagrams seen, and since when no more */
+
+	/* gifts: main writes, worker reads, guarded by .lock; or a socket pair with own tables */
+	pthread_mutex_t lock;
+	struct nd_gift *gifts; /* owned */
+	size_t gift_n, gift_room;
+	int pair[2]; /* [0] main's end, [1] worker's; -1 without own tables */
+	int wake_fd;
+};
+
+struct nd_run {
+	struct nd_run_cfg cfg;
+	struct nd_lane lanes[ND_MAX_WORKLOADS];
+	uint64_t flow_n;
+	struct nd_schedule schedule;
+	uint8_t *tx_buf[ND_MAX_WORKLOADS]; /* owned */
+	size_t tx_size[ND_MAX_WORKLOADS];
+	struct nd_worker *workers; /* owned */
+	uint32_t *pin_cpus;        /* owned; NULL: not pinned */
+	uint8_t *given;            /* owned: one bit per flow, main thread only */
+
+	/* commands; writer: the main thread, before it writes the worker's wake_fd */
+	_Atomic uint64_t start_ns; /* 0: not yet */
+	_Atomic uint64_t quiet_ns; /* 0: no finish yet */
+	_Atomic uint64_t finish_deadline_ns;
+
+	/* sampler: a thread that sleeps until the window's edges */
+	pthread_t sampler;
+	struct nd_os *os; /* sampler's, then main's */
+	struct nd_os_sample before, window_start, window_end, after;
+	struct nd_perf *perf;
+	uint64_t cycles_start, cycles_end;
+	unsigned lane_n;
+	uint32_t worker_n, pin_n;
+	int sampler_fd;
+	int main_fd;                /* eventfd: a worker's state or series has moved */
+	_Atomic bool stop;          /* a command, as start_ns */
+	_Atomic bool window_closed; /* main: all workers are past the window; sampler samples now */
+	bool own_tables, sampling;
+	bool has_before, has_window_start, has_window_end, has_after;
+};
+
+/* setup.c: sockets of this worker's flows. */
+ND_MUST_CHECK int nd_setup_open(struct nd_worker *w);  /* client: connect and greet; fills w->err */
+ND_MUST_CHECK int nd_setup_await(struct nd_worker *w); /* server: wait for gifts */
+/* table.c: own descriptor tables. */
+ND_MUST_CHECK int nd_table_unshare(const int *keep, size_t keep_n, struct nd_err *err);
+ND_MUST_CHECK int nd_table_send(int pair, uint64_t flow, int fd);
+int nd_table_recv(int pair, uint64_t *ret_flow, int *ret_fd); /* -EAGAIN, -errno */
+/* layout.c: which flow belongs to whom. */
+uint32_t nd_layout_count(const struct nd_run *r, uint32_t worker);
+struct nd_flow *nd_layout_flow(struct nd_worker *w, uint64_t flow); /* first slot; NULL: not ours */
+unsigned nd_layout_halves(const struct nd_lane *lane);
+ND_MUST_CHECK int nd_layout_flows(struct nd_worker *w, struct nd_err *err);
+void nd_layout_done(struct nd_worker *w);
+/* worker.c */
+void *nd_worker_main(void *worker);
+void nd_worker_publish(struct nd_worker *w, enum nd_worker_state state);
+bool nd_worker_stopped(const struct nd_worker *w);
+void nd_worker_drain_wake(struct nd_worker *w);
+/* phase.c: edges, marks and the end of a worker. */
+void nd_phase_begin(struct nd_worker *w, uint64_t now_ns);
+void nd_phase_edge(struct nd_io *io, uint64_t now_ns);
+void nd_phase_wake(struct nd_io *io, uint64_t now_ns);
+void nd_phase_flow_done(struct nd_io *io, struct nd_flow *f);
+void nd_phase_end(struct nd_worker *w, uint64_t now_ns);
+/* sampler.c */
+ND_MUST_CHECK int nd_sampler_start(struct nd_run *r, struct nd_err *err);
+void nd_sampler_stop(struct nd_run *r);
+/* pin.c */
+ND_MUST_CHECK int nd_pin_plan(struct nd_run *r, struct nd_err *err); /* main thread */
+ND_MUST_CHECK int nd_pin_self(const struct nd_run *r, uint32_t worker, struct nd_err *err);
+/* check.c */
+ND_MUST_CHECK int nd_lanes_fill(const struct nd_plan *plan, struct nd_lane *lanes,
+				struct nd_err *err);
+uint64_t nd_fds_needed(const struct nd_plan *plan, const struct nd_lane *lanes);
+ND_MUST_CHECK int nd_fds_judge(const struct nd_plan *plan, const struct nd_lane *lanes,
+			       uint32_t workers, struct nd_err *err);
+/* collect.c: what one workload came to, after the workers have ended. */
+ND_MUST_CHECK int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a,
+				  struct nd_part *ret, struct nd_err *err);
+
+/** nd_is_active() - does this end send (stream) or ask (rr) in the workload? */
+static inline bool nd_is_active(const struct nd_run *r, unsigned lane)
+{
+	return r->lanes[lane].workload->active == r->cfg.end;
+}
+
+static inline bool nd_is_datagram(const struct nd_lane *lane)
+{
+	return (lane->transport->caps & ND_NET_DATAGRAM) != 0;
+}
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A worker's way through the phases. At its first operation past an edge it marks its counters with the
+ * true instant; differences of marks are the intervals and the window, so they add up exactly.
+ */
+#include <unistd.h>
+
+#include "run/int.h"
+
+enum { SAMPLE_FLOWS = 64 };
+
+#define DRAIN_POLL_NS (20 * ND_NS_PER_MS)
+
+static void tell_main(const struct nd_worker *w)
+{
+	uint64_t one = 1;
+
+	/* an eventfd write fails only when the counter is full, and then main is awake anyway */
+	(void)!write(w->run->main_fd, &one, sizeof(one));
+}
+
+void nd_worker_publish(struct nd_worker *w, enum nd_worker_state state)
+{
+	atomic_store_explicit(&w->state, (int)state, memory_order_release);
+	tell_main(w);
+}
+
+bool nd_worker_stopped(const struct nd_worker *w)
+{
+	return atomic_load_explicit(&w->run->stop, memory_order_acquire);
+}
+
+/* tcp_info of up to SAMPLE_FLOWS sending flows of a lane, in turn. Returns the sum of retransmits when
+ * that was all of them, else unknown. */
+static uint64_t sample_tcp(struct nd_worker *w, unsigned lane)
+{
+	struct nd_tcp_tally *t = &w->tcp[lane];
+	uint32_t slots = w->lane_slots[lane], n = ND_MIN(slots, (uint32_t)SAMPLE_FLOWS);
+	uint64_t retransmits = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct nd_flow *f = &w->flows[w->lane_slot[lane] + t->turn];
+		struct nd_tcp_sample s;
+
+		t->turn = (t->turn + 1) % slots;
+		if (f->fd < 0 || nd_tcp_sample(f->fd, &s) < 0)
+			continue;
+		if (s.rtt_us != ND_UNKNOWN)
+			nd_hist_record(t->rtt, s.rtt_us * ND_NS_PER_US);
+		if (s.cwnd_segments != ND_UNKNOWN) {
+			t->cwnd_sum += (double)s.cwnd_segments;
+			t->cwnd_n++;
+		}
+		retransmits += s.retransmits != ND_UNKNOWN ? s.retransmits : 0;
+	}
+	return slots > SAMPLE_FLOWS ? ND_UNKNOWN : retransmits;
+}
+
+static void mark(struct nd_worker *w, uint64_t now_ns)
+{
+	const struct nd_run *r = w->run;
+	uint32_t at = ND_MIN(w->marks, w->series[0].room - 1);
+
+	/* lane 0 last: its length is what the main thread goes by */
+	for (unsigned i = r->lane_n; i-- > 0;) {
+		if (w->tcp[i].rtt)
+			w->retransmits[i][at] = w->marks ? sample_tcp(w, i) : 0;
+		nd_series_mark(&w->series[i], now_ns, &w->io.c[i]);
+	}
+	w->marks = at + 1;
+	w->mark_ns = now_ns;
+	tell_main(w);
+}
+
+static struct nd_flow_bytes bytes_of(const struct nd_flow *f)
+{
+	return (struct nd_flow_bytes){ f->c.tx_bytes, f->c.rx_bytes };
+}
+
+static void open_window(struct nd_worker *w)
+{
+	w->window_from = w->marks - 1;
+	for (uint32_t i = 0; i < w->io.flow_count; i++)
+		w->flows[i].at_start = bytes_of(&w->flows[i]);
+}
+
+static void close_window(struct nd_worker *w, uint64_t at_ns)
+{
+	w->window_to = w->marks - 1;
+	w->window_end_ns = at_ns;
+	for (uint32_t i = 0; i < w->io.flow_count; i++)
+		w->flows[i].at_end = bytes_of(&w->flows[i]);
+}
+
+/* Phases that end at this edge, empty ones included. */
+static void pass_phases(struct nd_worker *w)
+{
+	const struct nd_schedule *s = &w->run->schedule;
+
+	while (w->phase != ND_PHASE_DRAIN && w->edge_rel_ns == s->bound[w->phase]) {
+		if (w->phase == ND_PHASE_WARMUP)
+			open_window(w);
+		else if (w->phase == ND_PHASE_MEASURE)
+			close_window(w, w->mark_ns);
+		else
+			w->io.stop_sending = true;
+		w->phase++;
+	}
+	if (w->phase != ND_PHASE_DRAIN)
+		w->edge_rel_ns = nd_schedule_next(s, w->phase, w->edge_rel_ns);
+}
+
+static void set_edge(struct nd_worker *w, uint64_t now_ns)
+{
+	uint64_t poll_ns = now_ns + DRAIN_POLL_NS;
+
+	if (w->phase == ND_PHASE_DRAIN)
+		w->io.edge_ns = poll_ns;
+	else
+		w->io.edge_ns = w->start_ns + w->edge_rel_ns;
+	if (w->draining)
+		w->io.edge_ns = ND_MIN(w->io.edge_ns, poll_ns);
+}
+
+void nd_phase_begin(struct nd_worker *w, uint64_t now_ns)
+{
+	mark(w, now_ns);
+	pass_phases(w);
+	if (w->edge_rel_ns == 0)
+		w->edge_rel_ns = nd_schedule_next(&w->run->schedule, w->phase, 0);
+	set_edge(w, now_ns);
+	nd_worker_publish(w, w->active_left ? ND_WORKER_RUNNING : ND_WORKER_SENT);
+}
+
+/* Streams end by end of stream; datagrams when nothing has come for a while. */
+static bool only_datagrams_left(const struct nd_worker *w)
+{
+	for (uint32_t i = 0; i < w->io.flow_count; i++) {
+		const struct nd_flow *f = &w->flows[i];
+
+		if (f->state != ND_FLOW_DONE && !nd_is_datagram(&w->run->lanes[f->workload]))
+			return false;
+	}
+	return true;
+}
+
+static void check_drained(struct nd_worker *w, uint64_t now_ns)
+{
+	const struct nd_run *r = w->run;
+	uint64_t quiet_ns = atomic_load_explicit(&r->quiet_ns, memory_order_acquire);
+	uint64_t deadline_ns = atomic_load_explicit(&r->finish_deadline_ns, memory_order_acquire);
+	uint64_t seen = 0;
+
+	if (quiet_ns == 0)
+		return;
+	for (unsigned i = 0; i < r->lane_n; i++)
+		seen += w->io.c[i].rx_messages;
+	if (seen != w->quiet_count || w->quiet_since_ns == 0) {
+		w->quiet_count = seen;
+		w->quiet_since_ns = now_ns;
+	}
+	if (w->active_left == 0 && now_ns - w->quiet_since_ns >= quiet_ns && only_datagrams_left(w))
+		w->io.quit = true;
+	if (now_ns >= deadline_ns)
+		w->io.quit = true;
+}
+
+void nd_phase_edge(struct nd_io *io, uint64_t now_ns)
+{
+	struct nd_worker *w = io->run;
+
+	while (w->phase != ND_PHASE_DRAIN && now_ns >= w->start_ns + w->edge_rel_ns) {
+		mark(w, now_ns);
+		pass_phases(w);
+	}
+	if (w->phase == ND_PHASE_DRAIN || w->draining)
+		check_drained(w, now_ns);
+	if (nd_worker_stopped(w))
+		io->quit = true;
+	set_edge(w, now_ns);
+}
+
+void nd_worker_drain_wake(struct nd_worker *w)
+{
+	uint64_t n;
+
+	/* nothing to read is as good as something: the commands are looked at next */
+	(void)!read(w->wake_fd, &n, sizeof(n));
+}
+
+void nd_phase_wake(struct nd_io *io, uint64_t now_ns)
+{
+	struct nd_worker *w = io->run;
+
+	nd_worker_drain_wake(w);
+	if (atomic_load_explicit(&w->run->quiet_ns, memory_order_acquire))
+		w->draining = true;
+	nd_phase_edge(io, now_ns);
+}
+
+void nd_phase_flow_done(struct nd_io *io, struct nd_flow *f)
+{
+	struct nd_worker *w = io->run;
+
+	if (!f->active || f->half != 0 || w->active_left == 0)
+		return;
+	if (--w->active_left == 0)
+		nd_worker_publish(w, ND_WORKER_SENT);
+}
+
+/* The last payload of this worker's flows, for runs that end by bytes: the window ends there. */
+static uint64_t last_payload(const struct nd_worker *w)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < w->io.flow_count; i++)
+		last = ND_MAX(last, w->flows[i].last_ns);
+	return last;
+}
+
+void nd_phase_end(struct nd_worker *w, uint64_t now_ns)
+{
+	uint64_t last = last_payload(w), end_ns = now_ns;
+
+	if (w->marks == 0)
+		return;
+	if (w->phase == ND_PHASE_MEASURE && last > w->start_ns)
+		end_ns = ND_MIN(now_ns, last);
+	mark(w, ND_MAX(end_ns, w->mark_ns));
+	if (w->phase == ND_PHASE_WARMUP)
+		open_window(w);
+	if (w->window_to == 0)
+		close_window(w, end_ns);
+}

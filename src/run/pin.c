@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Where workers run: --pin list, or auto: CPUs near the interface, one per worker. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/int.h"
+
+enum { MAX_CPUS = 1024 };
+
+/* CPUs near the interface that this process may use; all it may use when nothing is known. */
+static int near_nic(const struct nd_run *r, uint32_t *cpus)
+{
+	struct nd_arena a = { 0 };
+	struct nd_nic_facts facts = { 0 };
+	uint32_t allowed[MAX_CPUS], near[MAX_CPUS];
+	int allowed_n = nd_os_allowed_cpus(allowed, MAX_CPUS), near_n = 0, n = 0;
+
+	if (r->cfg.nic && nd_os_nic_facts(r->os, r->cfg.nic, &a, &facts) == 0 && facts.cpulist)
+		near_n = nd_os_cpulist(facts.cpulist, near, MAX_CPUS);
+	for (int i = 0; i < allowed_n; i++) {
+		for (int k = 0; k < near_n; k++) {
+			if (near[k] == allowed[i])
+				cpus[n++] = allowed[i];
+		}
+	}
+	if (n == 0) {
+		n = ND_MAX(allowed_n, 0);
+		memcpy(cpus, allowed, (size_t)n * sizeof(*cpus));
+	}
+	nd_arena_done(&a);
+	return n;
+}
+
+int nd_pin_plan(struct nd_run *r, struct nd_err *err)
+{
+	const char *pin = r->cfg.plan->pin;
+	int n;
+
+	if (!pin)
+		return 0;
+	r->pin_cpus = calloc(MAX_CPUS, sizeof(*r->pin_cpus));
+	if (!r->pin_cpus)
+		return nd_fail(err, -ENOMEM, "no memory for the list of CPUs");
+	n = strcmp(pin, "auto") == 0 ? near_nic(r, r->pin_cpus)
+				     : nd_os_cpulist(pin, r->pin_cpus, MAX_CPUS);
+	if (n <= 0)
+		return nd_fail(err, -EINVAL, "--pin: '%s' is not a list of CPUs such as 0,2-3",
+			       pin);
+	for (int i = 0; i < n; i++) {
+		if (r->pin_cpus[i] >= CPU_SETSIZE)
+			return nd_fail(err, -EINVAL, "--pin: CPU %u is over %d", r->pin_cpus[i],
+				       CPU_SETSIZE - 1);
+	}
+	r->pin_n = (uint32_t)n;
+	return 0;
+}
+
+int nd_pin_self(const struct nd_run *r, uint32_t worker, struct nd_err *err)
+{
+	uint32_t cpu;
+	cpu_set_t set;
+
+	if (r->pin_n == 0)
+		return 0;
+	cpu = r->pin_cpus[worker % r->pin_n];
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+		return nd_sysfail(err, "--pin: worker %u on CPU %u", worker, cpu);
+	return 0;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* The main thread's side of a run: make it, give it sockets, start, watch, end it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/time.h"
+#include "run/int.h"
+
+enum { MAX_SHARED_BUFFER = 4 << 20 };
+
+static void wake(const struct nd_worker *w)
+{
+	uint64_t one = 1;
+
+	if (w->run)                                          /* else it was never made */
+		(void)!write(w->wake_fd, &one, sizeof(one)); /* full counter: awake anyway */
+}
+
+static void wake_all(struct nd_run *r)
+{
+	uint64_t one = 1;
+
+	for (uint32_t i = 0; r->workers && i < r->worker_n; i++)
+		wake(&r->workers[i]);
+	if (r->sampler_fd >= 0)
+		(void)!write(r->sampler_fd, &one, sizeof(one));
+}
+
+/* The bytes that are sent: made once, shared by all workers, touched before the run. */
+static int make_buffers(struct nd_run *r, struct nd_err *err)
+{
+	for (unsigned i = 0; i < r->lane_n; i++) {
+		const struct nd_workload *wl = r->lanes[i].workload;
+		uint64_t most =
+			ND_MAX(wl->message_bytes, ND_MAX(wl->request_bytes, wl->response_bytes));
+
+		r->tx_size[i] = (size_t)ND_MAX(ND_MIN(most, (uint64_t)MAX_SHARED_BUFFER), 1);
+		if (r->lanes[i].load->round_trips || nd_is_active(r, i)) {
+			r->tx_buf[i] = aligned_alloc(4096, (r->tx_size[i] + 4095) / 4096 * 4096);
+			if (!r->tx_buf[i])
+				return nd_fail(err, -ENOMEM, "no memory for the send buffer");
+			r->lanes[i].frame->prepare(r->tx_buf[i], r->tx_size[i],
+						   r->cfg.plan->payload, nd_now_ns());
+		}
+	}
+	return 0;
+}
+
+static void plan_schedule(struct nd_run *r)
+{
+	const struct nd_plan *p = r->cfg.plan;
+
+	r->schedule.bound[ND_PHASE_WARMUP] = p->warmup_ns;
+	r->schedule.bound[ND_PHASE_MEASURE] = p->warmup_ns + p->duration_ns;
+	r->schedule.bound[ND_PHASE_COOLDOWN] = p->warmup_ns + p->duration_ns + p->cooldown_ns;
+	r->schedule.interval_ns = p->interval_ns;
+}
+
+static int make_worker(struct nd_run *r, uint32_t index, struct nd_err *err)
+{
+	struct nd_worker *w = &r->workers[index];
+
+	w->run = r;
+	w->index = index;
+	w->pair[0] = w->pair[1] = -1;
+	pthread_mutex_init(&w->lock, NULL);
+	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->wake_fd < 0)
+		return nd_sysfail(err, "eventfd");
+	if (r->own_tables && r->cfg.end == ND_SERVER &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, w->pair) < 0)
+		return nd_sysfail(err, "socket pair");
+	return 0;
+}
+
+static int start_workers(struct nd_run *r, struct nd_err *err)
+{
+	sigset_t all, before;
+	int e = 0;
+
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		e = make_worker(r, i, err);
+		if (e < 0)
+			return e;
+	}
+	/* signals belong to the main thread */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (nd_sampler_start(r, err) < 0)
+		e = err->code;
+	for (uint32_t i = 0; e == 0 && i < r->worker_n; i++) {
+		struct nd_worker *w = &r->workers[i];
+		int code = pthread_create(&w->thread, NULL, nd_worker_main, w);
+
+		w->started = code == 0;
+		if (code)
+			e = nd_fail(err, -code, "starting worker thread %u", i);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return e;
+}
+
+int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err *err)
+{
+	struct nd_run *r = calloc(1, sizeof(*r));
+	int e;
+
+	if (!r)
+		return nd_fail(err, -ENOMEM, "no memory for a run");
+	r->cfg = *cfg;
+	r->main_fd = r->sampler_fd = -1;
+	r->lane_n = (unsigned)cfg->plan->workloads;
+	r->flow_n = nd_plan_flows(cfg->plan);
+	r->worker_n = (uint32_t)ND_MIN(ND_MAX(cfg->threads, 1u), r->flow_n);
+	plan_schedule(r);
+	e = nd_lanes_fill(cfg->plan, r->lanes, err);
+	if (e == 0)
+		e = nd_fds_judge(cfg->plan, r->lanes, r->worker_n, err);
+	r->own_tables = e == 1;
+	r->workers = calloc(r->worker_n, sizeof(*r->workers));
+	r->given = calloc((size_t)r->flow_n / 8 + 1, 1);
+	r->main_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (e >= 0 && (!r->workers || !r->given || r->main_fd < 0))
+		e = nd_fail(err, -ENOMEM, "no memory for %u workers", r->worker_n);
+	if (e >= 0)
+		e = nd_os_open("", &r->os, err);
+	if (e >= 0)
+		e = nd_pin_plan(r, err);
+	if (e >= 0)
+		e = make_buffers(r, err);
+	if (e >= 0 && nd_perf_open(&r->perf) < 0)
+		r->perf = NULL; /* cycles are estimated then, and said so */
+	if (e >= 0)
+		e = start_workers(r, err);
+	if (e < 0) {
+		nd_run_free(r);
+		return e;
+	}
+	*ret = r;
+	return 0;
+}
+
+static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *err)
+{
+	nd_auto_fd int mine = fd;
+	int e = 0;
+
+	if (w->pair[0] >= 0) {
+		e = nd_table_send(w->pair[0], flow, fd);
+		return e < 0 ? nd_fail(err, e, "handing flow %llu to its worker",
+				       (unsigned long long)flow)
+			     : 0;
+	}
+	pthread_mutex_lock(&w->lock);
+	if (w->gift_n == w->gift_room) {
+		size_t room = w->gift_room ? w->gift_room * 2 : 64;
+		struct nd_gift *more = realloc(w->gifts, room * sizeof(*more));
+
+		e = more ? 0 : -ENOMEM;
+		w->gifts = more ? more : w->gifts;
+		w->gift_room = more ? room : w->gift_room;
+	}
+	if (e == 0)
+		w->gifts[w->gift_n++] = (struct nd_gift){ flow, nd_take_fd(&mine) };
+	pthread_mutex_unlock(&w->lock);
+	wake(w);
+	return e < 0 ? nd_fail(err, e, "no memory for flow %llu", (unsigned long long)flow) : 0;
+}
+
+int nd_run_give(struct nd_run *r, uint64_t flow, int fd, struct nd_err *err)
+{
+	nd_auto_fd int mine = fd;
+
+	if (flow >= r->flow_n)
+		return nd_fail(err, -ERANGE, "flow %llu is not one of %llu",
+			       (unsigned long long)flow, (unsigned long long)r->flow_n);
+	if (r->given[flow / 8] & (1u << flow % 8))
+		return nd_fail(err, -EEXIST, "flow %llu is there already",
+			       (unsigned long long)flow);
+	r->given[flow / 8] |= (uint8_t)(1u << flow % 8);
+	return give_to(&r->workers[flow % r->worker_n], flow, nd_take_fd(&mine), err);
+}
+
+int nd_run_fd(const struct nd_run *r)
+{
+	return r->main_fd;
+}
+
+static int least_state(const struct nd_run *r)
+{
+	int least = ND_WORKER_OVER;
+
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		int s = atomic_load_explicit(&r->workers[i].state, memory_order_acquire);
+
+		if (s == ND_WORKER_FAILED)
+			return s;
+		least = ND_MIN(least, s);
+	}
+	return least;
+}
+
+enum nd_run_state nd_run_poll(struct nd_run *r)
+{
+	static const enum nd_run_state states[] = {
+		[ND_WORKER_SETUP] = ND_RUN_SETUP,     [ND_WORKER_READY] = ND_RUN_READY,
+		[ND_WORKER_RUNNING] = ND_RUN_RUNNING, [ND_WORKER_SENT] = ND_RUN_SENT,
+		[ND_WORKER_OVER] = ND_RUN_OVER,       [ND_WORKER_FAILED] = ND_RUN_FAILED,
+	};
+
+	uint64_t n;
+
+	(void)!read(r->main_fd, &n, sizeof(n)); /* nothing there: the state is read all the same */
+	return states[least_state(r)];
+}
+
+const struct nd_err *nd_run_error(const struct nd_run *r)
+{
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		const struct nd_worker *w = &r->workers[i];
+
+		if (atomic_load_explicit(&w->state, memory_order_acquire) == ND_WORKER_FAILED)
+			return &w->err;
+	}
+	return NULL;
+}
+
+uint64_t nd_run_flows_ready(const struct nd_run *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < r->worker_n; i++)
+		n += atomic_load_explicit(&r->workers[i].opened, memory_order_relaxed);
+	return n;
+}
+
+void nd_run_start(struct nd_run *r, uint64_t at_ns)
+{
+	atomic_store_explicit(&r->start_ns, at_ns, memory_order_release);
+	wake_all(r);
+}
+
+void nd_run_finish(struct nd_run *r, uint64_t quiet_ns, uint64_t deadline_ns)
+{
+	atomic_store_explicit(&r->finish_deadline_ns, deadline_ns, memory_order_release);
+	atomic_store_explicit(&r->quiet_ns, ND_MAX(quiet_ns, 1), memory_order_release);
+	wake_all(r);
+}
+
+void nd_run_stop(struct nd_run *r)
+{
+	atomic_store_explicit(&r->stop, true, memory_order_release);
+	wake_all(r);
+}
+
+static void free_worker(struct nd_worker *w, unsigned lanes)
+{
+	nd_close_p(&w->wake_fd);
+	nd_close_p(&w->pair[0]);
+	nd_close_p(&w->pair[1]);
+	for (size_t i = 0; i < w->gift_n; i++)
+		nd_close_p(&w->gifts[i].fd);
+	free(w->gifts);
+	free(w->last);
+	for (unsigned i = 0; i < lanes; i++) {
+		nd_series_done(&w->series[i]);
+		nd_hist_free(w->io.rtt[i]);
+		nd_hist_free(w->tcp[i].rtt);
+		free(w->retransmits[i]);
+	}
+	nd_layout_done(w);
+	nd_arena_done(&w->arena);
+	pthread_mutex_destroy(&w->lock);
+}
+
+void nd_run_free(struct nd_run *r)
+{
+	if (!r)
+		return;
+	nd_run_stop(r);
+	for (uint32_t i = 0; r->workers && i < r->worker_n; i++) {
+		if (r->workers[i].started)
+			pthread_join(r->workers[i].thread, NULL);
+	}
+	nd_sampler_stop(r);
+	for (uint32_t i = 0; r->workers && i < r->worker_n; i++) {
+		if (r->workers[i].run)
+			free_worker(&r->workers[i], r->lane_n);
+	}
+	for (unsigned i = 0; i < r->lane_n; i++)
+		free(r->tx_buf[i]);
+	free(r->workers);
+	free(r->given);
+	free(r->pin_cpus);
+	nd_os_sample_done(&r->before);
+	nd_os_sample_done(&r->window_start);
+	nd_os_sample_done(&r->window_end);
+	nd_os_sample_done(&r->after);
+	nd_os_free(r->os);
+	nd_perf_free(r->perf);
+	nd_close_p(&r->main_fd);
+	free(r);
+}

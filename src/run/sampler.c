@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that sleeps until the edges of the measured window and reads the machine's counters there, so
+ * that the main thread's business never delays a sample. Each sample keeps its own true instant.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/time.h"
+#include "run/int.h"
+
+/* Until @at_ns (after the start), or until the window is over early. False: the run was stopped. */
+static bool sleep_until(struct nd_run *r, uint64_t after_start_ns)
+{
+	struct pollfd p = { .fd = r->sampler_fd, .events = POLLIN };
+	uint64_t n;
+
+	for (;;) {
+		uint64_t start = atomic_load_explicit(&r->start_ns, memory_order_acquire);
+		int ms = start ? nd_ms_until(start + after_start_ns) : -1;
+
+		if (atomic_load_explicit(&r->stop, memory_order_acquire))
+			return false;
+		if (atomic_load_explicit(&r->window_closed, memory_order_acquire))
+			return true;
+		if (start && nd_ns_until(start + after_start_ns) == 0)
+			return true;
+		if (poll(&p, 1, ms) > 0)
+			(void)!read(r->sampler_fd, &n, sizeof(n)); /* woken: look again */
+	}
+}
+
+static void *sampler_main(void *arg)
+{
+	struct nd_run *r = arg;
+
+	if (!sleep_until(r, r->schedule.bound[ND_PHASE_WARMUP]))
+		return NULL;
+	r->has_window_start = nd_os_sample(r->os, &r->window_start) == 0;
+	r->cycles_start = nd_perf_cycles(r->perf);
+	(void)sleep_until(r,
+			  r->schedule.bound[ND_PHASE_MEASURE]); /* stopped: the window ends now */
+	r->has_window_end = nd_os_sample(r->os, &r->window_end) == 0;
+	r->cycles_end = nd_perf_cycles(r->perf);
+	return NULL;
+}
+
+int nd_sampler_start(struct nd_run *r, struct nd_err *err)
+{
+	int e;
+
+	r->sampler_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r->sampler_fd < 0)
+		return nd_sysfail(err, "eventfd");
+	r->has_before = nd_os_sample(r->os, &r->before) == 0;
+	e = pthread_create(&r->sampler, NULL, sampler_main, r);
+	if (e)
+		return nd_fail(err, -e, "starting the sampler thread");
+	r->sampling = true;
+	return 0;
+}
+
+void nd_sampler_stop(struct nd_run *r)
+{
+	uint64_t one = 1;
+
+	if (r->sampling) {
+		atomic_store_explicit(&r->window_closed, true, memory_order_release);
+		(void)!write(r->sampler_fd, &one, sizeof(one)); /* full counter: awake anyway */
+		pthread_join(r->sampler, NULL);
+		r->sampling = false;
+	}
+	nd_close_p(&r->sampler_fd);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sockets of a worker's flows. The client connects and greets them, a bounded number in flight, none of
+ * them blocking; the server waits until the main thread has handed each over.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/time.h"
+#include "run/int.h"
+
+/* Connections that the peer has not accepted yet: enough to hide the round trip, few enough for its backlog. */
+enum { IN_FLIGHT = 512, EVENTS = 256 };
+
+#define STREAM_PATIENCE_NS   (30 * ND_NS_PER_S)
+#define DATAGRAM_PATIENCE_NS (5 * ND_NS_PER_S)
+
+enum opening { OPENING_NONE, OPENING_CONNECT, OPENING_ANSWER, OPENING_DONE };
+
+struct attempt {
+	uint8_t stage; /* enum opening */
+	uint8_t got;   /* bytes of the answer */
+	uint64_t resend_ns;
+};
+
+struct opener {
+	struct nd_worker *w;
+	const struct nd_greeting *g;
+	struct attempt *tries; /* one per slot */
+	uint32_t next, in_flight, done, wanted;
+	int epoll;
+	bool datagrams; /* some flows need their hello repeated */
+	uint64_t deadline_ns;
+};
+
+static void hello_of(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
+{
+	memcpy(out, g->hello, g->hello_bytes);
+	for (unsigned i = 0; i < 4; i++)
+		out[g->flow_at + i] = (uint8_t)(flow >> (24 - 8 * i));
+}
+
+static void answer_of(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
+{
+	memcpy(out, g->answer, g->answer_bytes);
+	for (unsigned i = 0; i < 4; i++)
+		out[g->answer_flow_at + i] = (uint8_t)(flow >> (24 - 8 * i));
+}
+
+static const struct nd_lane *lane_of(const struct nd_worker *w, const struct nd_flow *f)
+{
+	return &w->run->lanes[f->workload];
+}
+
+static void opened(struct opener *o, uint32_t slot)
+{
+	o->tries[slot].stage = OPENING_DONE;
+	o->in_flight--;
+	o->done++;
+	(void)epoll_ctl(o->epoll, EPOLL_CTL_DEL, o->w->flows[slot].fd,
+			NULL); /* engine has its own */
+	atomic_store_explicit(&o->w->opened, o->done, memory_order_relaxed);
+}
+
+static int flow_failed(struct opener *o, uint32_t slot, int code)
+{
+	const struct nd_flow *f = &o->w->flows[slot];
+	char peer[80], words[64];
+
+	nd_addr_text(o->w->run->cfg.peer, true, peer, sizeof(peer));
+	if (code == -EADDRNOTAVAIL)
+		return nd_fail(&o->w->err, code,
+			       "flow %llu to %s: no source port or address left "
+			       "(give --bind a list of addresses)",
+			       (unsigned long long)f->tx.flow, peer);
+	return nd_fail(&o->w->err, code, "flow %llu to %s: %s", (unsigned long long)f->tx.flow,
+		       peer, nd_strerror(code, words, sizeof(words)));
+}
+
+static int say_hello(struct opener *o, uint32_t slot)
+{
+	const struct nd_flow *f = &o->w->flows[slot];
+	struct attempt *t = &o->tries[slot];
+	uint8_t hello[sizeof(o->g->hello)];
+	ssize_t n;
+
+	if (!o->g || o->g->hello_bytes == 0) {
+		opened(o, slot);
+		return 0;
+	}
+	hello_of(o->g, f->tx.flow, hello);
+	n = send(f->fd, hello, o->g->hello_bytes, MSG_NOSIGNAL);
+	if (n < 0 && !nd_is_datagram(lane_of(o->w, f)))
+		return flow_failed(o, slot, -errno);
+	/* a datagram that did not get out is repeated; a fresh stream socket always has room for 64 bytes */
+	t->stage = OPENING_ANSWER;
+	t->resend_ns = nd_now_ns() + o->g->resend_ms * ND_NS_PER_MS;
+	return 0;
+}
+
+static int start_flow(struct opener *o, uint32_t slot)
+{
+	const struct nd_run_cfg *cfg = &o->w->run->cfg;
+	struct nd_flow *f = &o->w->flows[slot];
+	const struct nd_addr *from = cfg->from_n ? &cfg->from[f->tx.flow % cfg->from_n] : NULL;
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.u32 = slot };
+	int r = nd_open(lane_of(o->w, f)->transport, &cfg->plan->sock, cfg->peer, from, cfg->dev,
+			&f->fd, &o->w->err);
+
+	if (r < 0)
+		return r == -EADDRNOTAVAIL ? flow_failed(o, slot, r) : r;
+	o->in_flight++;
+	o->tries[slot].stage = OPENING_CONNECT;
+	if (epoll_ctl(o->epoll, EPOLL_CTL_ADD, f->fd, &ev) < 0)
+		return nd_sysfail(&o->w->err, "watching flow %llu", (unsigned long long)f->tx.flow);
+	return r == 0 ? say_hello(o, slot) : 0;
+}
+
+/* Read exactly the answer: what follows belongs to the test. */
+static int read_answer(struct opener *o, uint32_t slot)
+{
+	struct nd_flow *f = &o->w->flows[slot];
+	struct attempt *t = &o->tries[slot];
+	bool datagram = nd_is_datagram(lane_of(o->w, f));
+	uint8_t want[sizeof(o->g->answer)], got[sizeof(o->g->answer)];
+	ssize_t n = recv(f->fd, got, o->g->answer_bytes - t->got, MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR || (datagram && errno == ECONNREFUSED)
+			       ? 0
+			       : flow_failed(o, slot, -errno);
+	answer_of(o->g, f->tx.flow, want);
+	if (datagram && ((size_t)n != o->g->answer_bytes || memcmp(want, got, (size_t)n) != 0))
+		return 0;
+	if (n == 0)
+		return nd_fail(
+			&o->w->err, -ECONNRESET,
+			"flow %llu: the server closed the connection instead of accepting it",
+			(unsigned long long)f->tx.flow);
+	if (memcmp(want + t->got, got, (size_t)n) != 0)
+		return nd_fail(&o->w->err, -EPROTO, "flow %llu: the server's answer is not ours",
+			       (unsigned long long)f->tx.flow);
+	t->got = (uint8_t)(t->got + n);
+	if (t->got == o->g->answer_bytes)
+		opened(o, slot);
+	return 0;
+}
+
+static int handle(struct opener *o, uint32_t slot, uint32_t events)
+{
+	struct attempt *t = &o->tries[slot];
+	struct nd_flow *f = &o->w->flows[slot];
+	int r = 0;
+
+	if (t->stage == OPENING_CONNECT && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))) {
+		r = nd_open_result(f->fd);
+		if (r < 0)
+			return flow_failed(o, slot, r);
+		r = say_hello(o, slot);
+	}
+	if (r == 0 && t->stage == OPENING_ANSWER)
+		r = read_answer(o, slot);
+	return r;
+}
+
+static int repeat_hellos(struct opener *o, uint64_t now_ns)
+{
+	for (uint32_t i = 0; o->datagrams && i < o->next; i++) {
+		struct nd_flow *f = &o->w->flows[i];
+
+		if (o->tries[i].stage != OPENING_ANSWER || o->tries[i].resend_ns > now_ns ||
+		    !nd_is_datagram(lane_of(o->w, f)))
+			continue;
+		if (say_hello(o, i) < 0)
+			return o->w->err.code;
+	}
+	return 0;
+}
+
+static int too_late(struct opener *o)
+{
+	char peer[80];
+
+	nd_addr_text(o->w->run->cfg.peer, true, peer, sizeof(peer));
+	if (o->datagrams && o->done == 0)
+		return nd_fail(
+			&o->w->err, -ETIMEDOUT,
+			"no answer to datagrams sent to UDP port %s: a firewall may drop them",
+			peer);
+	return nd_fail(&o->w->err, -ETIMEDOUT, "only %u of %u flows to %s were accepted in time",
+		       o->done, o->wanted, peer);
+}
+
+static int start_some(struct opener *o)
+{
+	uint32_t halves;
+
+	while (o->next < o->w->io.flow_count && o->in_flight < IN_FLIGHT) {
+		struct nd_flow *f = &o->w->flows[o->next];
+		int r = start_flow(o, o->next);
+
+		if (r < 0)
+			return r;
+		halves = nd_layout_halves(lane_of(o->w, f));
+		o->next += halves;
+	}
+	return 0;
+}
+
+static int open_all(struct opener *o)
+{
+	struct epoll_event ev[EVENTS];
+
+	while (o->done < o->wanted && !nd_worker_stopped(o->w)) {
+		uint64_t now_ns;
+		int n, r = start_some(o);
+
+		if (r < 0)
+			return r;
+		n = epoll_wait(o->epoll, ev, EVENTS, 50);
+		if (n < 0 && errno != EINTR)
+			return nd_sysfail(&o->w->err, "waiting for connections");
+		for (int i = 0; i < n; i++) {
+			if (ev[i].data.u32 == UINT32_MAX) {
+				nd_worker_drain_wake(o->w);
+				continue;
+			}
+			r = handle(o, ev[i].data.u32, ev[i].events);
+			if (r < 0)
+				return r;
+		}
+		now_ns = nd_now_ns();
+		r = repeat_hellos(o, now_ns);
+		if (r < 0)
+			return r;
+		if (now_ns > o->deadline_ns && o->done < o->wanted)
+			return too_late(o);
+	}
+	return 0;
+}
+
+/* Second halves share the socket through a descriptor of their own. */
+static int dup_halves(struct nd_worker *w)
+{
+	for (uint32_t i = 0; i < w->io.flow_count; i++) {
+		if (w->flows[i].half == 0)
+			continue;
+		w->flows[i].fd = fcntl(w->flows[i - 1].fd, F_DUPFD_CLOEXEC, 0);
+		if (w->flows[i].fd < 0)
+			return nd_sysfail(&w->err, "second descriptor of flow %llu",
+					  (unsigned long long)w->flows[i].tx.flow);
+	}
+	return 0;
+}
+
+static void pace_socket(const struct nd_worker *w, const struct nd_flow *f)
+{
+	const struct nd_workload *wl = lane_of(w, f)->workload;
+
+	if (!wl->rate_bps || !f->active || nd_is_datagram(lane_of(w, f)))
+		return;
+	/* TCP paces itself; our own schedule stays in charge, so a tenth above leaves room for headers */
+	if (nd_pacing_rate(f->fd, wl->rate_bps / 8 / wl->flows * 11 / 10 + 1) < 0)
+		return; /* then our schedule paces alone */
+}
+
+static int run_opener(struct opener *o)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = UINT32_MAX };
+	struct nd_worker *w = o->w;
+	int r;
+
+	if (epoll_ctl(o->epoll, EPOLL_CTL_ADD, w->wake_fd, &ev) < 0)
+		return nd_sysfail(&w->err, "watching for the main thread");
+	for (uint32_t i = 0; i < w->io.flow_count; i++) {
+		o->wanted += w->flows[i].half == 0;
+		o->datagrams |= nd_is_datagram(lane_of(w, &w->flows[i]));
+	}
+	o->deadline_ns = nd_now_ns() + (o->datagrams ? DATAGRAM_PATIENCE_NS : STREAM_PATIENCE_NS) +
+			 o->wanted * ND_NS_PER_MS;
+	r = open_all(o);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < w->io.flow_count && o->done == o->wanted; i++)
+		pace_socket(w, &w->flows[i]);
+	return dup_halves(w);
+}
+
+int nd_setup_open(struct nd_worker *w)
+{
+	nd_auto_fd int epoll = epoll_create1(EPOLL_CLOEXEC);
+	struct opener o = { .w = w, .g = w->run->cfg.greeting, .epoll = epoll };
+	int r;
+
+	if (epoll < 0)
+		return nd_sysfail(&w->err, "opening an epoll set");
+	o.tries = calloc(w->io.flow_count ? w->io.flow_count : 1, sizeof(*o.tries));
+	r = o.tries ? run_opener(&o) : nd_fail(&w->err, -ENOMEM, "no memory for the flows");
+	free(o.tries);
+	return r;
+}
+
+/* ---- the server's side */
+
+static bool take_gift(struct nd_worker *w, struct nd_gift *ret)
+{
+	bool found = false;
+
+	if (w->pair[1] >= 0)
+		return nd_table_recv(w->pair[1], &ret->flow, &ret->fd) == 0;
+	pthread_mutex_lock(&w->lock);
+	if (w->gift_n) {
+		*ret = w->gifts[--w->gift_n];
+		found = true;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return found;
+}
+
+/* What came before the start is part of no test: repeated hellos. */
+static void empty_datagrams(int fd)
+{
+	uint8_t buf[64];
+
+	while (recv(fd, buf, sizeof(buf), MSG_DONTWAIT) >= 0)
+		continue;
+}
+
+int nd_setup_await(struct nd_worker *w)
+{
+	struct pollfd p[2] = { { .fd = w->wake_fd, .events = POLLIN },
+			       { .fd = w->pair[1], .events = POLLIN } };
+	uint32_t have = 0, wanted = 0;
+	struct nd_gift gift;
+
+	for (uint32_t i = 0; i < w->io.flow_count; i++)
+		wanted += w->flows[i].half == 0;
+	while (have < wanted && !nd_worker_stopped(w)) {
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return nd_sysfail(&w->err, "waiting for flows");
+		if (p[0].revents)
+			nd_worker_drain_wake(w);
+		while (have < wanted && take_gift(w, &gift)) {
+			struct nd_flow *f = nd_layout_flow(w, gift.flow);
+
+			if (!f || f->fd >= 0) {
+				nd_close_p(&gift.fd); /* main checks both; never two for one */
+				continue;
+			}
+			f->fd = gift.fd;
+			if (nd_is_datagram(lane_of(w, f)))
+				empty_datagrams(f->fd);
+			pace_socket(w, f);
+			have++;
+			atomic_store_explicit(&w->opened, have, memory_order_relaxed);
+		}
+	}
+	return have == wanted ? dup_halves(w) : 0;
+}

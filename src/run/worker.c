@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* One worker thread: its flows, its buffers, its engine, from set-up to the end. */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/time.h"
+#include "run/int.h"
+
+static int open_series(struct nd_worker *w)
+{
+	const struct nd_run *r = w->run;
+	uint32_t room = (uint32_t)nd_schedule_marks(&r->schedule);
+
+	for (unsigned i = 0; i < r->lane_n; i++) {
+		const struct nd_lane *lane = &r->lanes[i];
+		int e = nd_series_init(&w->series[i], room);
+
+		if (e < 0)
+			return e;
+		if (!nd_is_active(r, i) || w->lane_slots[i] == 0)
+			continue;
+		if (lane->load->round_trips && nd_hist_new(&w->io.rtt[i]) < 0)
+			return -ENOMEM;
+		if (!(lane->transport->caps & ND_NET_TCP_INFO))
+			continue;
+		w->retransmits[i] = calloc(room, sizeof(*w->retransmits[i]));
+		if (!w->retransmits[i] || nd_hist_new(&w->tcp[i].rtt) < 0)
+			return -ENOMEM;
+	}
+	w->last = calloc(w->io.flow_count ? w->io.flow_count : 1, sizeof(*w->last));
+	return w->last ? 0 : -ENOMEM;
+}
+
+static int open_io(struct nd_worker *w)
+{
+	struct nd_run *r = w->run;
+	const char *name = r->cfg.plan->engine;
+
+	w->io.plan = r->cfg.plan;
+	w->io.lanes = r->lanes;
+	w->io.lane_count = r->lane_n;
+	w->io.run = w;
+	w->io.edge = nd_phase_edge;
+	w->io.wake = nd_phase_wake;
+	w->io.flow_done = nd_phase_flow_done;
+	w->io.wake_fd = w->wake_fd;
+	w->io.edge_ns = UINT64_MAX;
+	for (unsigned i = 0; i < r->lane_n; i++) {
+		int e;
+
+		w->io.tx_buf[i] = r->tx_buf[i];
+		w->io.tx_size[i] = r->tx_size[i];
+		e = r->lanes[i].xfer->open(&w->io, i, &w->err);
+		if (e < 0)
+			return e;
+	}
+	w->engine =
+		strcmp(name, "auto") == 0 ? nd_engine_auto(w->io.flow_count) : nd_engine_find(name);
+	return w->engine->open(&w->io, &w->err);
+}
+
+static void close_io(struct nd_worker *w)
+{
+	if (w->engine)
+		w->engine->close(&w->io);
+	for (unsigned i = 0; i < w->run->lane_n; i++)
+		w->run->lanes[i].xfer->close(&w->io, i);
+}
+
+static int own_table(struct nd_worker *w)
+{
+	int keep[] = { w->wake_fd, w->pair[1], w->run->main_fd };
+
+	return w->run->own_tables ? nd_table_unshare(keep, ND_COUNTOF(keep), &w->err) : 0;
+}
+
+static int set_up(struct nd_worker *w)
+{
+	int e = nd_pin_self(w->run, w->index, &w->err);
+
+	if (e == 0)
+		e = own_table(w);
+	if (e == 0)
+		e = nd_layout_flows(w, &w->err);
+	if (e == 0 && open_series(w) < 0)
+		e = nd_fail(&w->err, -ENOMEM, "no memory for the counters of worker %u", w->index);
+	if (e == 0)
+		e = w->run->cfg.end == ND_CLIENT ? nd_setup_open(w) : nd_setup_await(w);
+	if (e == 0)
+		e = open_io(w);
+	return e;
+}
+
+/* Sleep until the agreed start. False: stopped before. */
+static bool await_start(struct nd_worker *w)
+{
+	struct pollfd p = { .fd = w->wake_fd, .events = POLLIN };
+
+	for (;;) {
+		uint64_t start = atomic_load_explicit(&w->run->start_ns, memory_order_acquire);
+		uint64_t left = start ? nd_ns_until(start) : UINT64_MAX;
+		struct timespec t = { .tv_sec = (time_t)(left / ND_NS_PER_S),
+				      .tv_nsec = (long)(left % ND_NS_PER_S) };
+
+		if (nd_worker_stopped(w))
+			return false;
+		if (start && left == 0) {
+			w->start_ns = start;
+			return true;
+		}
+		if (ppoll(&p, 1, start ? &t : NULL, NULL) > 0)
+			nd_worker_drain_wake(w);
+	}
+}
+
+static void measure(struct nd_worker *w)
+{
+	uint64_t now_ns = nd_now_ns();
+	int e;
+
+	for (uint32_t i = 0; i < w->io.flow_count; i++)
+		nd_flow_begin(&w->io, &w->flows[i], w->start_ns);
+	nd_phase_begin(w, now_ns);
+	e = w->engine->run(&w->io, &w->err);
+	nd_phase_end(w, nd_now_ns());
+	if (e < 0) {
+		nd_worker_publish(w, ND_WORKER_FAILED);
+		return;
+	}
+}
+
+static void read_facts(struct nd_worker *w)
+{
+	for (unsigned i = 0; i < w->run->lane_n; i++) {
+		const struct nd_flow *f = &w->flows[w->lane_slot[i]];
+
+		if (w->lane_slots[i] == 0 || f->fd < 0)
+			continue;
+		w->has_facts[i] = nd_net_facts(f->fd, w->run->lanes[i].transport, &w->arena,
+					       &w->facts[i]) == 0;
+	}
+}
+
+/* Last words of the sockets, then close them: in their own table nobody else can. */
+static void close_flows(struct nd_worker *w)
+{
+	if (w->flows)
+		read_facts(w);
+	for (uint32_t i = 0; w->flows && i < w->io.flow_count; i++) {
+		struct nd_flow *f = &w->flows[i];
+
+		if (w->last && f->fd >= 0 && w->tcp[f->workload].rtt &&
+		    nd_tcp_sample(f->fd, &w->last[i]) < 0)
+			memset(&w->last[i], 0xff, sizeof(w->last[i])); /* all unknown */
+		nd_close_p(&f->fd);
+	}
+}
+
+void *nd_worker_main(void *worker)
+{
+	struct nd_worker *w = worker;
+	int e;
+
+	(void)prctl(PR_SET_TIMERSLACK, 1ul); /* finer wake-ups; the default only makes us later */
+	e = set_up(w);
+	if (e == 0 && !nd_worker_stopped(w)) {
+		nd_worker_publish(w, ND_WORKER_READY);
+		if (await_start(w))
+			measure(w);
+	}
+	close_flows(w);
+	close_io(w);
+	if (e < 0)
+		nd_worker_publish(w, ND_WORKER_FAILED);
+	else if (atomic_load_explicit(&w->state, memory_order_relaxed) != ND_WORKER_FAILED)
+		nd_worker_publish(w, ND_WORKER_OVER);
+	return NULL;
+}

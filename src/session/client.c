@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* The client of one test. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/num.h"
+#include "base/time.h"
+#include "session/int.h"
+
+#define ADDRESSES_MAX 32
+#define SOURCES_MAX   4096
+#define SIGNAL_TWIN_NS \
+	(300 * ND_NS_PER_MS)          /* one key press may reach us twice, by way of a shell */
+#define CONNECT_NS (10 * ND_NS_PER_S) /* for a plan that does not say */
+#define STOP_NS    (15 * ND_NS_PER_S) /* a dialog that does not end after an interrupt */
+
+struct client {
+	struct nd_plan *plan; /* borrowed */
+	const struct nd_sink *sink;
+	struct nd_result *result; /* borrowed */
+	struct nd_here here;
+	struct nd_loop *loop;
+	struct nd_test test;
+	struct nd_live *live;
+	struct nd_timer *guard;
+	struct nd_addr to[ADDRESSES_MAX];
+	size_t to_n;
+	struct nd_addr *from; /* owned */
+	uint32_t from_n;
+	const char *dev;
+	uint64_t deadline_ns, signal_ns;
+	enum nd_ending ending;
+	struct nd_err err;
+};
+
+static void tell(const struct client *c, enum nd_progress what, const char *text)
+{
+	struct nd_progress_event ev = { .what = what, .text = text };
+
+	if (c->sink && c->sink->progress)
+		c->sink->progress(c->sink->user, &ev);
+}
+
+/* ---- addresses ---- */
+
+static int add_source(struct client *c, const char *text, struct nd_err *err)
+{
+	struct nd_addr a;
+	size_t n = 0;
+	int r = nd_addr_resolve(text, 0, c->plan->af, false, &a, 1, &n, err);
+
+	if (r < 0)
+		return nd_wrap(err, r, "source address");
+	c->from[c->from_n++] = a;
+	return 0;
+}
+
+static int find_sources(struct client *c, struct nd_err *err)
+{
+	const struct nd_strv *bind = &c->plan->bind;
+	int r = 0;
+
+	if (bind->n > SOURCES_MAX)
+		return nd_fail(err, -EINVAL, "%llu source addresses are over %d",
+			       (unsigned long long)bind->n, SOURCES_MAX);
+	c->from = calloc(bind->n + 1, sizeof(*c->from));
+	if (!c->from)
+		return nd_fail(err, -ENOMEM, "no memory for source addresses");
+	for (uint64_t i = 0; r == 0 && i < bind->n; i++) {
+		if (bind->v[i][0] == '%')
+			c->dev = bind->v[i] + 1;
+		else
+			r = add_source(c, bind->v[i], err);
+	}
+	return r;
+}
+
+/* Flows take the family of the control connection; sources of the other one are of no use. */
+static int keep_family(struct client *c, struct nd_err *err)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < c->from_n; i++) {
+		if (c->from[i].u.sa.sa_family == c->test.peer.u.sa.sa_family)
+			c->from[kept++] = c->from[i];
+	}
+	if (c->from_n > 0 && kept == 0)
+		return nd_fail(err, -EAFNOSUPPORT,
+			       "no source address is of the same family as the server's");
+	c->from_n = kept;
+	return 0;
+}
+
+/* ---- what the test asks ---- */
+
+static int on_connect(void *user, unsigned port_class, void *slot, struct nd_link **ret,
+		      struct nd_err *err)
+{
+	struct client *c = user;
+	const struct nd_port_class *ports = c->test.dialect->ports;
+	struct nd_addr to[ADDRESSES_MAX];
+	const struct nd_link_cfg cfg = { c->test.dialect, nd_test_link_ops(), slot };
+	struct nd_link_target target = {
+		.to = to, .to_n = c->to_n, .dev = c->dev, .deadline_ns = c->deadline_ns
+	};
+
+	for (unsigned i = 0; i <= port_class; i++) {
+		if (!ports[i].name)
+			return nd_fail(err, -EINVAL, "there is no port of class %u", port_class);
+	}
+	for (size_t i = 0; i < c->to_n; i++) {
+		int port = (int)c->plan->port + ports[port_class].offset;
+
+		to[i] = c->to[i];
+		nd_addr_set_port(&to[i], (uint16_t)port);
+	}
+	target.from = c->from_n ? c->from : NULL;
+	return nd_link_connect(c->loop, &cfg, &target, ret, err);
+}
+
+static void on_explain(void *user, int error, struct nd_err *err)
+{
+	struct client *c = user;
+	const char *host = c->plan->host;
+	unsigned long long port = c->plan->port;
+	char limit[32];
+
+	if (error == -ECONNREFUSED)
+		(void)nd_fail(err, error,
+			      "connection refused: is `netdyno serve` running on %s port %llu?",
+			      host, port);
+	else if (error == -ETIMEDOUT)
+		(void)nd_fail(err, error,
+			      "no answer from %s port %llu within %s: is it up, and does every "
+			      "firewall let the port through?",
+			      host, port,
+			      nd_format_unit(c->plan->connect_timeout_ns, ND_UNIT_TIME_NS, limit,
+					     sizeof(limit)));
+	else
+		(void)nd_wrap(err, error, "connecting to %s port %llu", host, port);
+}
+
+/* Datagrams without an asked size are as large as the path to the address in use carries them. */
+static int size_datagrams(struct client *c, struct nd_err *err)
+{
+	uint64_t bytes = 0;
+	int r;
+
+	if (!c->plan->wants_datagram_bytes)
+		return 0;
+	r = nd_path_datagram(&c->test.peer, c->from_n ? c->from : NULL, c->dev, &bytes, err);
+	if (r < 0)
+		return r;
+	nd_plan_set_datagram(c->plan, bytes);
+	return nd_plan_check(c->plan, err);
+}
+
+static int on_up(void *user, struct nd_err *err)
+{
+	struct client *c = user;
+	char text[128];
+	int r = keep_family(c, err);
+
+	if (r == 0)
+		r = size_datagrams(c, err);
+	if (r == 0)
+		tell(c, ND_PROG_CONNECTED, nd_addr_text(&c->test.peer, true, text, sizeof(text)));
+	return r;
+}
+
+static void on_prepare(void *user, struct nd_run_cfg *cfg)
+{
+	struct client *c = user;
+
+	cfg->peer = &c->test.peer;
+	cfg->from = c->from;
+	cfg->from_n = c->from_n;
+	cfg->dev = c->dev;
+}
+
+static void on_start(void *user, uint64_t at_ns)
+{
+	struct client *c = user;
+
+	(void)at_ns;
+	tell(c, ND_PROG_PHASE, c->plan->warmup_ns > 0 ? "warmup" : "measure");
+}
+
+static void on_intervals(void *user, bool own, const struct nd_interval_sample *s, uint64_t n)
+{
+	struct client *c = user;
+
+	nd_live_add(c->live, own, s, n);
+}
+
+static void on_sent(void *user)
+{
+	tell(user, ND_PROG_PHASE, "drain");
+}
+
+static void on_over(void *user)
+{
+	struct client *c = user;
+	const struct nd_test *t = &c->test;
+
+	nd_live_flush(c->live);
+	c->ending = t->ending;
+	c->err = t->err;
+	if (c->ending == ND_END_FAILED || c->ending == ND_END_PEER)
+		return;
+	if (!t->told_result && !t->peer_side) {
+		c->ending = ND_END_FAILED;
+		(void)nd_fail(&c->err, -EINTR, "%s: nothing was measured",
+			      t->reason ? t->reason : "the test ended");
+	} else if (nd_outcome_result(t, c->result, &c->err) < 0) {
+		c->ending = ND_END_FAILED;
+	} else if (c->result->partial) {
+		c->ending = ND_END_PARTIAL;
+	}
+}
+
+static void on_gone(void *user)
+{
+	struct client *c = user;
+
+	nd_loop_quit(c->loop);
+}
+
+static const struct nd_test_ops client_ops = {
+	.connect = on_connect,
+	.up = on_up,
+	.explain = on_explain,
+	.prepare = on_prepare,
+	.start = on_start,
+	.intervals = on_intervals,
+	.sent = on_sent,
+	.over = on_over,
+	.gone = on_gone,
+};
+
+/* ---- signals ---- */
+
+static const char *name_of(int sig)
+{
+	return sig == SIGINT ? "SIGINT" : sig == SIGTERM ? "SIGTERM" : "SIGHUP";
+}
+
+static void give_up(struct client *c, const char *why)
+{
+	(void)nd_fail(&c->err, -EINTR, "%s", why);
+	c->ending = ND_END_FAILED;
+	nd_loop_quit_now(c->loop);
+}
+
+static void on_signal(void *user, int sig)
+{
+	struct client *c = user;
+	uint64_t now = nd_now_ns();
+	char reason[48];
+
+	if (c->signal_ns == 0) {
+		c->signal_ns = now;
+		nd_timer_set(c->guard, now + STOP_NS);
+		(void)snprintf(reason, sizeof(reason), "interrupted by %s", name_of(sig));
+		nd_test_stop(&c->test, reason);
+	} else if (now - c->signal_ns > SIGNAL_TWIN_NS && !c->test.is_over) {
+		give_up(c, "interrupted twice");
+	} else if (now - c->signal_ns > SIGNAL_TWIN_NS) {
+		nd_loop_quit_now(c->loop); /* there is a result; only the farewell is cut short */
+	}
+}
+
+static void on_guard(void *user)
+{
+	struct client *c = user;
+
+	if (c->test.is_over)
+		nd_loop_quit_now(c->loop);
+	else
+		give_up(c, "interrupted, and the test did not end");
+}
+
+/* ---- the session ---- */
+
+static int set_up(struct client *c, struct nd_err *err)
+{
+	const struct nd_dialect *d = nd_dialect_find("native");
+	const struct nd_host_facts *host = &c->here.host;
+	int r;
+
+	if (!d)
+		return nd_fail(err, -EPROTONOSUPPORT, "there is no control language 'native'");
+	if (c->plan->source_ports == 0 && host->port_range_low != ND_UNKNOWN &&
+	    host->port_range_high != ND_UNKNOWN && host->port_range_high >= host->port_range_low)
+		c->plan->source_ports = host->port_range_high - host->port_range_low + 1;
+	r = nd_plan_check(c->plan, err);
+	if (r == 0)
+		r = nd_loop_new(&c->loop, err);
+	if (r == 0)
+		r = nd_loop_signals(c->loop, on_signal, c, err);
+	if (r == 0)
+		r = nd_test_init(&c->test, c->loop, d, &client_ops, c, err);
+	if (r == 0 && nd_timer_new(c->loop, on_guard, c, &c->guard) < 0)
+		r = nd_fail(err, -ENOMEM, "no memory for a timer");
+	if (r == 0 && c->sink && c->sink->progress && c->plan->interval_ns > 0 &&
+	    nd_live_new(c->loop, c->plan, ND_CLIENT, c->sink, &c->live) < 0)
+		r = nd_fail(err, -ENOMEM, "no memory for interval lines");
+	return r;
+}
+
+static int run_test(struct client *c, struct nd_err *err)
+{
+	struct nd_dialog_cfg cfg = { .end = ND_CLIENT };
+	int r;
+
+	c->test.end = ND_CLIENT;
+	c->test.plan = c->plan;
+	c->test.here = &c->here;
+	c->test.trace = c->plan->trace_control;
+	if (c->plan->connect_timeout_ns == 0)
+		c->plan->connect_timeout_ns = CONNECT_NS;
+	c->deadline_ns = nd_now_ns() + c->plan->connect_timeout_ns;
+	r = nd_test_open(&c->test, &cfg, err);
+	return r < 0 ? r : nd_loop_run(c->loop, err);
+}
+
+static void tear_down(struct client *c)
+{
+	nd_test_done(&c->test);
+	nd_live_free(c->live);
+	nd_timer_free(c->guard);
+	nd_loop_free(c->loop);
+	free(c->from);
+	nd_here_done(&c->here);
+}
+
+int nd_session_client(struct nd_plan *plan, const struct nd_sink *sink, struct nd_result *ret,
+		      struct nd_err *err)
+{
+	struct client c = { .plan = plan, .sink = sink, .result = ret, .ending = ND_END_FAILED };
+	enum nd_ending ending = ND_END_FAILED;
+	struct nd_err why = { 0 };
+	int r;
+
+	(void)nd_fd_limit(); /* as many as there are; nd_run_check() judges */
+	nd_here_read(&c.here);
+	r = find_sources(&c, &why);
+	if (r == 0 && nd_addr_resolve(plan->host, plan->port, plan->af, false, c.to, ADDRESSES_MAX,
+				      &c.to_n, &why) < 0) {
+		r = why.code;
+		ending = ND_END_PEER;
+	}
+	if (r == 0)
+		r = set_up(&c, &why);
+	if (r == 0)
+		r = run_test(&c, &why);
+	if (r == 0) {
+		ending = c.ending;
+		why = c.err;
+	}
+	tear_down(&c);
+	if (err && (ending == ND_END_FAILED || ending == ND_END_PEER))
+		*err = why;
+	return (int)ending;
+}

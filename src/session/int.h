@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by client and server: one test as its session holds it. */
+#ifndef ND_SESSION_INT_H
+#define ND_SESSION_INT_H
+
+#include "ctl/ctl.h"
+#include "dialect/dialect.h"
+#include "net/net.h"
+#include "os/os.h"
+#include "plan/plan.h"
+#include "result/progress.h"
+#include "result/result.h"
+#include "run/run.h"
+#include "session/session.h"
+
+#define ND_TEST_EVENTS 8 /* that carrying out verbs may cause at a time */
+
+struct nd_test;
+
+/* What client and server do differently. All on the main thread; NULL members: nothing. */
+struct nd_test_ops {
+	/* ND_DO_CONNECT: start nd_link_connect() with nd_test_link_ops() and @slot as its user. */
+	int (*connect)(void *user, unsigned port_class, void *slot, struct nd_link **ret,
+		       struct nd_err *err);
+	/* A link of the dialog is up; what fails here ends the test. */
+	int (*up)(void *user, struct nd_err *err);
+	/* A link could not be connected: say it in words that help. */
+	void (*explain)(void *user, int error, struct nd_err *err);
+	/* ND_DO_PROPOSE: judge test->plan. */
+	int (*propose)(void *user, struct nd_err *err);
+	/* ND_DO_PREPARE: add peer, from, dev; what they point to lives as long as the test. */
+	void (*prepare)(void *user, struct nd_run_cfg *cfg);
+	void (*start)(void *user, uint64_t at_ns);
+	/* Samples of this end (@own) or the peer's, as they become known. */
+	void (*intervals)(void *user, bool own, const struct nd_interval_sample *s, uint64_t n);
+	void (*sent)(void *user);
+	/* The dialog has ended: .ending, .err and the rest are set, the peer's side is still there. */
+	void (*over)(void *user);
+	/* Nothing of the test runs any more: nd_test_done() and free it. From the loop, nothing above it. */
+	void (*gone)(void *user);
+};
+
+struct nd_test_link; /* a link and its number in the dialog */
+struct nd_test_timer;
+
+/* This host, read once per session. */
+struct nd_here {
+	struct nd_arena arena;
+	struct nd_host_facts host;
+	struct nd_os *os; /* owned; NULL: nothing can be read */
+};
+
+void nd_here_read(struct nd_here *here); /* what cannot be read stays unknown */
+void nd_here_done(struct nd_here *here);
+
+struct nd_test {
+	struct nd_loop *loop; /* borrowed, like the next five */
+	const struct nd_dialect *dialect;
+	const struct nd_test_ops *ops;
+	void *user;
+	struct nd_plan *plan;
+	const struct nd_here *here;
+	enum nd_end_kind end;
+	bool trace;
+
+	void *dialog; /* owned: the dialect's state */
+	bool is_open, is_carrying;
+	struct nd_verbs verbs;
+	struct nd_dialog_event queue[ND_TEST_EVENTS];
+	size_t queued;
+	struct nd_test_link *links;   /* owned */
+	struct nd_test_timer *timers; /* owned */
+	struct nd_addr local, peer;   /* of the first link */
+
+	struct nd_run *run; /* owned */
+	struct nd_watch *run_watch;
+	struct nd_greeting greeting;
+	char nic[64];
+	enum nd_run_state run_state;
+	uint32_t intervals_told;
+	bool told_ready, told_sent, told_result;
+	bool had_run; /* got as far as a run */
+	uint64_t started_unix_ms;
+
+	struct nd_arena arena; /* of .side */
+	struct nd_side side;   /* this end's, when .told_result */
+	uint64_t overlapped;   /* kept by the server */
+	char name_version[32];
+
+	bool is_over, is_leaving;
+	struct nd_timer *reaper;
+	enum nd_ending ending;
+	struct nd_err err;               /* FAILED, PEER */
+	struct nd_err run_err, refusal;  /* what events point to */
+	const char *reason;              /* PARTIAL: in the dialog */
+	const struct nd_side *peer_side; /* in the dialog; NULL: not told */
+	char stop_reason[64];
+};
+
+/* What a test is made of; the caller owns the memory. */
+ND_MUST_CHECK int nd_test_init(struct nd_test *t, struct nd_loop *l, const struct nd_dialect *d,
+			       const struct nd_test_ops *ops, void *user, struct nd_err *err);
+/** nd_test_open() - begin the dialog; .end, .plan, .here are set. @cfg: key and datagram_bytes are used. */
+ND_MUST_CHECK int nd_test_open(struct nd_test *t, const struct nd_dialog_cfg *cfg,
+			       struct nd_err *err);
+/** nd_test_adopt() - server: an accepted link; takes @fd, also when it fails. */
+ND_MUST_CHECK int nd_test_adopt(struct nd_test *t, int fd, const uint8_t *data, size_t n,
+				struct nd_err *err);
+void nd_test_feed(struct nd_test *t, const struct nd_dialog_event *ev);
+/** nd_test_stop() - the user or server wants it ended; the dialog decides how. */
+void nd_test_stop(struct nd_test *t, const char *reason);
+/** nd_test_fail() - end it without asking the dialog. over() follows at once, gone() from the loop. */
+void nd_test_fail(struct nd_test *t, enum nd_ending ending, const struct nd_err *err);
+void nd_test_done(struct nd_test *t);
+
+const struct nd_link_ops *nd_test_link_ops(void);
+
+/* links.c: the links and timers of a dialog, by number. */
+void nd_test_do_connect(struct nd_test *t, const struct nd_verb_item *v);
+void nd_test_do_send(struct nd_test *t, const struct nd_verb_item *v);
+void nd_test_do_close(struct nd_test *t, unsigned number);
+void nd_test_do_timer(struct nd_test *t, unsigned number, uint64_t at_ns);
+void nd_test_drop_links(struct nd_test *t, bool at_once);
+void nd_test_drop_timers(struct nd_test *t);
+void nd_test_queue(struct nd_test *t, const struct nd_dialog_event *ev);
+
+/* outcome.c: what a test gives. */
+/** nd_outcome_side() - this end's measurements, into t->side. */
+ND_MUST_CHECK int nd_outcome_side(struct nd_test *t, struct nd_err *err);
+/** nd_outcome_result() - both ends joined into @ret, which is initialised. Copies: nothing in it points
+ * into the test, but for .plan. */
+ND_MUST_CHECK int nd_outcome_result(const struct nd_test *t, struct nd_result *ret,
+				    struct nd_err *err);
+/** nd_outcome_copy() - deep copy by field rows. */
+ND_MUST_CHECK int nd_outcome_copy(const struct nd_table *table, void *base, struct nd_arena *a);
+
+/* live.c: interval lines from the samples of both ends. */
+struct nd_live;
+
+ND_MUST_CHECK int nd_live_new(struct nd_loop *l, const struct nd_plan *plan, enum nd_end_kind end,
+			      const struct nd_sink *sink, struct nd_live **ret);
+void nd_live_add(struct nd_live *v, bool own, const struct nd_interval_sample *s, uint64_t n);
+void nd_live_flush(struct nd_live *v); /* do not wait for the peer any more */
+void nd_live_free(struct nd_live *v);
+
+/* ---- the server: its files share these ---- */
+
+struct nd_hold; /* a datagram socket whose first datagrams the session still answers */
+
+/* One client's test. */
+struct nd_served {
+	struct nd_test test;
+	struct nd_server *server; /* borrowed */
+	struct nd_served *next, *prev;
+	struct nd_plan plan;
+	uint8_t key[16];
+	uint64_t number;        /* in the log; 0: nothing was asked yet */
+	bool is_running;        /* a run was agreed upon and the dialog is not over */
+	bool is_started;        /* overlaps with others that are */
+	uint8_t *given;         /* owned: a bit per flow that has its socket */
+	struct nd_hold **holds; /* owned: per flow; NULL: no datagram flow yet */
+	uint64_t flows;         /* room of both */
+};
+
+struct nd_server {
+	struct nd_plan *plan; /* borrowed: the server's own, its policy */
+	const struct nd_sink *sink;
+	void (*finished)(void *user, struct nd_result *r);
+	void *finished_user;
+	struct nd_here here;
+	struct nd_loop *loop;
+	struct nd_lobby *lobby;
+	const struct nd_dialect *dialect;
+	struct nd_timer *guard;
+	struct nd_served *tests; /* owned, newest first */
+	unsigned test_n;
+	uint64_t numbers;      /* given to tests so far */
+	struct nd_cidr *allow; /* owned */
+	uint64_t allow_n;
+	bool is_stopping, once_taken;
+	uint64_t signal_ns;
+};
+
+/* doors.c: listening sockets. */
+ND_MUST_CHECK int nd_doors_open(struct nd_server *s, struct nd_err *err);
+
+/* served.c: one client's test. */
+/** nd_served_new() - begin a test on an accepted connection. Takes @fd. */
+void nd_served_new(struct nd_server *s, int fd, const struct nd_addr *peer, const uint8_t *rest,
+		   size_t rest_n);
+void nd_served_free(struct nd_served *c);
+/** nd_server_stop() - no new tests; running ones end within 5 s; then the loop is left. */
+void nd_server_stop(struct nd_server *s, const char *reason);
+
+/* flows.c: sockets that join a test by its key. */
+void nd_flows_stream(struct nd_server *s, int fd, const struct nd_claim *claim); /* takes @fd */
+void nd_flows_datagram(struct nd_server *s, const struct nd_addr *peer, const struct nd_addr *local,
+		       const struct nd_claim *claim);
+/** nd_flows_release() - answer what is queued on datagram sockets for the last time, and let go. */
+void nd_flows_release(struct nd_served *c);
+
+#endif

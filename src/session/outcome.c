@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* What a test gives: this end's side, and both sides joined into a result. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "session/int.h"
+
+/* ---- this host ---- */
+
+void nd_here_read(struct nd_here *here)
+{
+	uint32_t cpus[1024];
+
+	*here = (struct nd_here){ 0 };
+	nd_table_unknown(&nd_host_table, &here->host);
+	/* What cannot be read stays unknown: a test needs none of it. */
+	if (nd_os_open("", &here->os, NULL) < 0)
+		here->os = NULL;
+	else if (nd_os_host(here->os, &here->arena, &here->host) < 0)
+		nd_table_unknown(&nd_host_table, &here->host);
+	if (here->host.cpus_allowed == ND_UNKNOWN || here->host.cpus_allowed == 0) {
+		int n = nd_os_allowed_cpus(cpus, ND_COUNTOF(cpus));
+
+		here->host.cpus_allowed = n > 0 ? (uint64_t)n : 1;
+	}
+}
+
+void nd_here_done(struct nd_here *here)
+{
+	nd_os_free(here->os);
+	nd_arena_done(&here->arena);
+	*here = (struct nd_here){ 0 };
+}
+
+/* ---- copies ---- */
+
+static int copy_strings(struct nd_strv *list, struct nd_arena *a)
+{
+	struct nd_strv old = *list;
+
+	*list = (struct nd_strv){ 0 };
+	for (uint64_t i = 0; i < old.n; i++) {
+		int r = nd_strv_add(a, list, old.v[i]);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int copy_list(const struct nd_table *table, struct nd_list *list, struct nd_arena *a)
+{
+	struct nd_list old = *list;
+	int r = nd_list_new(a, list, old.n, table->size);
+
+	if (r < 0 || old.n == 0)
+		return r;
+	memcpy(list->v, old.v, old.n * table->size);
+	for (uint64_t i = 0; r == 0 && i < list->n; i++)
+		r = nd_outcome_copy(table, (char *)list->v + i * table->size, a);
+	return r;
+}
+
+static int copy_member(const struct nd_field *f, void *at, struct nd_arena *a)
+{
+	if (f->type == ND_T_STR) {
+		const char **text = at;
+		bool had = *text != NULL;
+
+		*text = nd_arena_dup(a, *text);
+		return had && !*text ? -ENOMEM : 0;
+	}
+	if (f->type == ND_T_STRV)
+		return copy_strings(at, a);
+	if (f->type == ND_T_LIST)
+		return copy_list(f->table, at, a);
+	if (f->type == ND_T_GROUP)
+		return nd_outcome_copy(f->table, at, a);
+	if (f->type == ND_T_OPT && *(void **)at) {
+		void *copy = nd_arena_alloc(a, 1, f->table->size);
+
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, *(void **)at, f->table->size);
+		*(void **)at = copy;
+		return nd_outcome_copy(f->table, copy, a);
+	}
+	return 0;
+}
+
+/* @base is a plain copy already; what it points to is copied here. */
+int nd_outcome_copy(const struct nd_table *table, void *base, struct nd_arena *a)
+{
+	nd_row_for_each(f, table) {
+		int r = copy_member(f, nd_field_in(base, f), a);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int copy_side(const struct nd_side *from, struct nd_arena *a, struct nd_side **ret)
+{
+	struct nd_side *side = nd_arena_alloc(a, 1, sizeof(*side));
+	int r;
+
+	if (!side)
+		return -ENOMEM;
+	*side = *from;
+	r = nd_outcome_copy(&nd_side_table, side, a);
+	if (r == 0)
+		*ret = side;
+	return r;
+}
+
+/* ---- this end ---- */
+
+int nd_outcome_side(struct nd_test *t, struct nd_err *err)
+{
+	struct nd_side *side = &t->side;
+	char text[128];
+	int r;
+
+	nd_table_unknown(&nd_side_table, side);
+	r = nd_run_result(t->run, &t->arena, side, err);
+	if (r < 0)
+		return r;
+	side->name = t->end == ND_CLIENT ? "client" : "server";
+	side->version = ND_VERSION;
+	side->address = nd_arena_dup(&t->arena, nd_addr_text(&t->local, false, text, sizeof(text)));
+	side->host = t->here->host;
+	side->overlapped_tests = t->end == ND_SERVER ? t->overlapped : ND_UNKNOWN;
+	nd_table_unknown(&nd_nic_facts_table, &side->nic_facts);
+	if (t->nic[0] && t->here->os &&
+	    nd_os_nic_facts(t->here->os, t->nic, &t->arena, &side->nic_facts) < 0)
+		nd_table_unknown(&nd_nic_facts_table, &side->nic_facts);
+	return 0;
+}
+
+/* ---- both ends ---- */
+
+static double seconds_of(uint64_t ns)
+{
+	return (double)ns / (double)ND_NS_PER_S;
+}
+
+static void fill_ask(const struct nd_plan *plan, struct nd_result_ask *ask)
+{
+	bool by_bytes = false;
+
+	_Static_assert(ND_COUNTOF(ask->workload) >= ND_MAX_WORKLOADS, "every workload has a place");
+	ask->workloads = plan->workloads;
+	for (uint64_t i = 0; i < plan->workloads; i++) {
+		const struct nd_workload *w = &plan->workload[i];
+
+		ask->workload[i].client_active = w->active == ND_CLIENT;
+		ask->workload[i].datagram = nd_plan_is_datagram(w);
+		ask->workload[i].transactions = w->load && !strcmp(w->load, "rr");
+		ask->workload[i].flows = w->flows;
+		ask->workload[i].message_bytes = w->message_bytes;
+		ask->workload[i].total_bytes = w->total_bytes;
+		ask->workload[i].rate_bps = w->rate_bps;
+		ask->workload[i].rate_ops = w->rate_ops;
+		ask->workload[i].load = w->load;
+		ask->workload[i].transport = w->transport;
+		by_bytes = by_bytes || w->total_bytes > 0;
+	}
+	ask->window_s = by_bytes ? (double)NAN : seconds_of(plan->duration_ns);
+	ask->interval_s = seconds_of(plan->interval_ns);
+	ask->sndbuf_bytes = plan->sock.sndbuf_bytes;
+	ask->rcvbuf_bytes = plan->sock.rcvbuf_bytes;
+}
+
+static void fill_clock(const struct nd_test *t, struct nd_result *ret)
+{
+	struct nd_dialog_facts facts = { .clock_offset_us = (double)NAN,
+					 .clock_rtt_us = (double)NAN,
+					 .clock_drift_us = (double)NAN };
+
+	if (t->dialect->facts)
+		t->dialect->facts(t->dialog, &facts);
+	ret->same_host = facts.same_host;
+	ret->clock_offset_us = facts.clock_offset_us;
+	ret->clock_rtt_us = facts.clock_rtt_us;
+	ret->clock_drift_us = facts.clock_drift_us;
+}
+
+static int fill_sides(const struct nd_test *t, struct nd_result *ret)
+{
+	struct nd_side **own = t->end == ND_CLIENT ? &ret->client : &ret->server;
+	struct nd_side **peer = t->end == ND_CLIENT ? &ret->server : &ret->client;
+	int r = 0;
+
+	if (t->told_result)
+		r = copy_side(&t->side, &ret->arena, own);
+	if (r == 0 && t->peer_side)
+		r = copy_side(t->peer_side, &ret->arena, peer);
+	return r;
+}
+
+int nd_outcome_result(const struct nd_test *t, struct nd_result *ret, struct nd_err *err)
+{
+	struct nd_result_ask ask = { 0 };
+	char text[64];
+	int r;
+
+	ret->version = ND_VERSION;
+	ret->verb = nd_verb_names[t->plan->verb];
+	ret->started_unix_ms = t->started_unix_ms;
+	ret->started =
+		nd_arena_dup(&ret->arena, nd_unix_text(t->started_unix_ms, text, sizeof(text)));
+	ret->target = nd_arena_dup(&ret->arena, t->plan->host);
+	ret->partial = t->reason != NULL;
+	ret->partial_reason = nd_arena_dup(&ret->arena, t->reason);
+	ret->plan = t->plan;
+	ret->plan_table = &nd_plan_table;
+	fill_clock(t, ret);
+	r = fill_sides(t, ret);
+	if (r < 0)
+		return nd_fail(err, r, "no memory for the result");
+	fill_ask(t->plan, &ask);
+	r = nd_result_join(ret, &ask, err);
+	if (r < 0)
+		return r;
+	r = nd_result_warn(ret);
+	return r < 0 ? nd_fail(err, r, "no memory for the result's warnings") : 0;
+}

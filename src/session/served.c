@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* One client's test at the server, from its control connection to its line in the log. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "session/int.h"
+
+#define IDLE_DIALOGS 256 /* control connections that have not asked for anything */
+#define STOP_NS      (4 * ND_NS_PER_S)
+
+/* ---- the line in the log ---- */
+
+static void add_rate(struct nd_str *out, double bps)
+{
+	static const char *const units[] = { "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s" };
+	size_t u = 0;
+
+	while (bps >= 999.5 && u + 1 < ND_COUNTOF(units)) {
+		bps /= 1000;
+		u++;
+	}
+	nd_str_addf(out, "%.*f %s", bps < 9.995 ? 2 : bps < 99.95 ? 1 : 0, bps, units[u]);
+}
+
+static void add_transport(struct nd_str *out, const char *name)
+{
+	for (const char *c = name ? name : "?"; *c; c++)
+		nd_str_addc(out, (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c), 1);
+}
+
+static void add_direction(struct nd_str *out, const struct nd_direction *d)
+{
+	add_transport(out, d->transport);
+	nd_str_addf(out, " %llu flow%s %s", (unsigned long long)d->flows, d->flows == 1 ? "" : "s",
+		    d->label ? d->label : "");
+	if (!isnan(d->window_s))
+		nd_str_addf(out, ", %.1f s", d->window_s);
+	if (d->transactional && !isnan(d->transactions_per_s)) {
+		nd_str_addf(out, ", %.0f round trips/s", d->transactions_per_s);
+	} else if (!isnan(d->goodput_bps)) {
+		nd_str_addc(out, ',', 1);
+		nd_str_addc(out, ' ', 1);
+		add_rate(out, d->goodput_bps);
+		nd_str_add(out, " received");
+	}
+	if (d->datagram && !isnan(d->lost_ratio))
+		nd_str_addf(out, ", %.3g %% lost", 100 * d->lost_ratio);
+}
+
+static void log_line(const struct nd_served *c, const char *text)
+{
+	char peer[128];
+
+	nd_log(ND_LOG_INFO, "test %llu from %s: %s", (unsigned long long)c->number,
+	       nd_addr_text(&c->test.peer, false, peer, sizeof(peer)), text);
+}
+
+static void log_result(const struct nd_served *c, const struct nd_result *r)
+{
+	const struct nd_direction *d = r->directions.v;
+	nd_auto_str line = { 0 };
+
+	for (uint64_t i = 0; i < r->directions.n; i++) {
+		nd_str_add(&line, i ? "; " : "");
+		add_direction(&line, &d[i]);
+	}
+	if (r->partial)
+		nd_str_addf(&line, " (partial: %s)",
+			    r->partial_reason ? r->partial_reason : "ended early");
+	log_line(c, nd_str_text(&line));
+}
+
+/* ---- what the test asks ---- */
+
+static unsigned count_running(const struct nd_server *s)
+{
+	unsigned n = 0;
+
+	for (const struct nd_served *c = s->tests; c; c = c->next)
+		n += c->is_running;
+	return n;
+}
+
+static int judge(const struct nd_served *c, struct nd_err *err)
+{
+	const struct nd_server *s = c->server;
+	const struct nd_serve *policy = &s->plan->serve;
+	unsigned running = count_running(s);
+	int r;
+
+	if (s->is_stopping)
+		return nd_fail(err, -ESHUTDOWN, "the server stops");
+	if (policy->once && s->once_taken)
+		return nd_fail(err, -EBUSY, "this server answers one test only and has begun it");
+	if (policy->max_tests && running >= policy->max_tests)
+		return nd_fail(err, -EBUSY, "server is full: %u of %llu tests are running", running,
+			       (unsigned long long)policy->max_tests);
+	r = nd_plan_check(&c->plan, err);
+	return r < 0 ? r : nd_plan_limits(&c->plan, policy, err);
+}
+
+static int on_propose(void *user, struct nd_err *err)
+{
+	struct nd_served *c = user;
+	int r;
+
+	c->number = ++c->server->numbers;
+	r = judge(c, err);
+	if (r < 0)
+		return r;
+	c->is_running = true;
+	return 0;
+}
+
+static void on_prepare(void *user, struct nd_run_cfg *cfg)
+{
+	struct nd_served *c = user;
+
+	(void)cfg; /* the server waits for what comes */
+	c->server->once_taken = true;
+}
+
+static void on_start(void *user, uint64_t at_ns)
+{
+	struct nd_served *c = user;
+
+	(void)at_ns;
+	nd_flows_release(c);
+	for (struct nd_served *o = c->server->tests; o; o = o->next) {
+		if (o == c || !o->is_started)
+			continue;
+		o->test.overlapped++;
+		c->test.overlapped++;
+	}
+	c->is_started = true;
+}
+
+static void hand_over(struct nd_served *c)
+{
+	struct nd_server *s = c->server;
+	struct nd_result r;
+	struct nd_err err = { 0 };
+
+	nd_result_init(&r);
+	if (nd_outcome_result(&c->test, &r, &err) < 0) {
+		log_line(c, err.text);
+	} else {
+		log_result(c, &r);
+		if (s->finished)
+			s->finished(s->finished_user, &r);
+	}
+	nd_result_done(&r);
+}
+
+static void on_over(void *user)
+{
+	struct nd_served *c = user;
+	const struct nd_test *t = &c->test;
+
+	nd_flows_release(c);
+	c->is_running = c->is_started = false;
+	if (t->ending == ND_END_DONE || t->ending == ND_END_PARTIAL) {
+		hand_over(c);
+	} else if (c->number > 0) {
+		log_line(c, t->err.text);
+	} else {
+		char peer[128];
+
+		nd_log(ND_LOG_DEBUG, "control connection from %s: %s",
+		       nd_addr_text(&t->peer, true, peer, sizeof(peer)), t->err.text);
+	}
+}
+
+static void on_gone(void *user)
+{
+	struct nd_served *c = user;
+	struct nd_server *s = c->server;
+	bool was_it = s->plan->serve.once && c->test.had_run;
+
+	nd_served_free(c);
+	if (was_it)
+		nd_server_stop(s, "the server has answered its test");
+	if (s->is_stopping && !s->tests)
+		nd_loop_quit(s->loop);
+}
+
+static const struct nd_test_ops served_ops = {
+	.propose = on_propose,
+	.prepare = on_prepare,
+	.start = on_start,
+	.over = on_over,
+	.gone = on_gone,
+};
+
+/* ---- life ---- */
+
+/* Somebody opens control connections and asks for nothing: the oldest of them leaves. */
+static void make_place(struct nd_server *s)
+{
+	struct nd_served *oldest = NULL;
+	struct nd_err err;
+	unsigned idle = 0;
+
+	for (struct nd_served *c = s->tests; c; c = c->next) {
+		if (c->number > 0 || c->test.is_over)
+			continue;
+		idle++;
+		oldest = c; /* newest come first */
+	}
+	if (idle < IDLE_DIALOGS)
+		return;
+	(void)nd_fail(&err, -EBUSY, "too many control connections ask for nothing");
+	nd_test_fail(&oldest->test, ND_END_PEER, &err);
+}
+
+static int begin(struct nd_served *c, int fd, const struct nd_addr *peer, const uint8_t *rest,
+		 size_t rest_n, struct nd_err *err)
+{
+	nd_auto_fd int own = fd;
+	struct nd_dialog_cfg cfg = { .end = ND_SERVER };
+	int r;
+
+	if (getrandom(c->key, sizeof(c->key), 0) != (ssize_t)sizeof(c->key))
+		return nd_sysfail(err, "getrandom");
+	memcpy(cfg.key, c->key, sizeof(cfg.key));
+	/* What crosses the path back; unknown is allowed. */
+	if (nd_path_datagram(peer, NULL, NULL, &cfg.datagram_bytes, NULL) < 0)
+		cfg.datagram_bytes = 0;
+	c->test.end = ND_SERVER;
+	c->test.plan = &c->plan;
+	c->test.here = &c->server->here;
+	c->test.trace = c->server->plan->trace_control;
+	c->test.peer = *peer;
+	r = nd_test_open(&c->test, &cfg, err);
+	return r < 0 ? r : nd_test_adopt(&c->test, nd_take_fd(&own), rest, rest_n, err);
+}
+
+void nd_served_new(struct nd_server *s, int fd, const struct nd_addr *peer, const uint8_t *rest,
+		   size_t rest_n)
+{
+	nd_auto_fd int own = fd;
+	struct nd_served *c;
+	struct nd_err err = { 0 };
+
+	make_place(s);
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return;
+	nd_plan_init(&c->plan);
+	c->server = s;
+	if (nd_test_init(&c->test, s->loop, s->dialect, &served_ops, c, &err) < 0) {
+		nd_plan_done(&c->plan);
+		free(c);
+		return;
+	}
+	c->next = s->tests;
+	if (c->next)
+		c->next->prev = c;
+	s->tests = c;
+	s->test_n++;
+	if (begin(c, nd_take_fd(&own), peer, rest, rest_n, &err) < 0)
+		nd_test_fail(&c->test, ND_END_FAILED, &err);
+}
+
+void nd_served_free(struct nd_served *c)
+{
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		c->server->tests = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->server->test_n--;
+	nd_flows_release(c);
+	nd_test_done(&c->test);
+	nd_plan_done(&c->plan);
+	free(c->given);
+	free(c);
+}
+
+void nd_server_stop(struct nd_server *s, const char *reason)
+{
+	struct nd_served *c, *next;
+
+	if (s->is_stopping)
+		return;
+	s->is_stopping = true;
+	nd_lobby_free(s->lobby);
+	s->lobby = NULL;
+	nd_timer_set(s->guard, nd_now_ns() + STOP_NS);
+	for (c = s->tests; c; c = next) {
+		next = c->next;
+		nd_test_stop(&c->test, reason); /* it is freed from the loop, not in here */
+	}
+	if (!s->tests)
+		nd_loop_quit(s->loop);
+}

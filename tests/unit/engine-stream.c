@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/* Streams through the backends: nothing is lost, ends are seen, time and bytes are kept. */
+
+/* cmocka.h needs what stands above it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <pthread.h>
+
+#include "engine-rig.h"
+
+struct stream_case {
+	const char *name, *engine, *frame, *transport;
+	uint32_t pairs;
+	uint64_t message, total, run_ns, rate_bps;
+	int sndbuf;
+	bool unix_pair;
+};
+
+/* clang-format off */
+static const struct stream_case cases[] = {
+	{ "bytes",          "blocking", "plain",   "tcp",   1,   1 << 20, 40000001, 0, 0, 0, false },
+	{ "bytes",          "epoll",    "plain",   "tcp",   1,   1 << 20, 40000001, 0, 0, 0, false },
+	{ "three flows",    "blocking", "plain",   "tcp",   3,   128000,  10000000, 0, 0, 0, false },
+	{ "200 flows",      "epoll",    "plain",   "tcp",   200, 100000,  20000003, 0, 0, 0, false },
+	{ "tiny messages",  "epoll",    "plain",   "tcp",   4,   1,       4001,     0, 0, 0, false },
+	{ "less than flows", "epoll",   "plain",   "tcp",   8,   1000,    3,        0, 0, 0, false },
+	{ "tiny buffer",    "epoll",    "plain",   "tcp",   2,   1 << 20, 600000,   0, 0, 1, false },
+	{ "tiny buffer",    "blocking", "plain",   "tcp",   1,   1 << 20, 600000,   0, 0, 1, false },
+	{ "tiny buffer",    "epoll",    "pattern", "tcp",   2,   1 << 20, 600000,   0, 0, 1, false },
+	{ "unix",           "epoll",    "plain",   "tcp",   5,   70000,   7000000,  0, 0, 4096, true },
+	{ "unix",           "blocking", "plain",   "tcp",   5,   70000,   7000000,  0, 0, 4096, true },
+	{ "pattern",        "blocking", "pattern", "tcp",   1,   1 << 20, 20000007, 0, 0, 0, false },
+	{ "pattern",        "epoll",    "pattern", "tcp",   3,   99999,   20000007, 0, 0, 0, true },
+	{ "time",           "blocking", "plain",   "tcp",   1,   1 << 20, 0, 30000000, 0, 0, false },
+	{ "time",           "epoll",    "plain",   "tcp",   7,   1 << 20, 0, 30000000, 0, 0, false },
+	{ "rate",           "blocking", "plain",   "tcp",   1,   1 << 20, 0, 100000000, 80000000, 0, false },
+	{ "rate",           "epoll",    "plain",   "tcp",   20,  1 << 20, 0, 100000000, 80000000, 0, false },
+	{ "rate and bytes", "epoll",    "plain",   "tcp",   3,   5000,    300000,   0, 80000000, 0, false },
+	{ "mptcp",          "epoll",    "plain",   "mptcp", 2,   1 << 20, 9000000,  0, 0, 0, false },
+};
+
+/* clang-format on */
+
+static bool available(const char *transport)
+{
+	const struct nd_transport *t = nd_transport_find(transport);
+	int fd = socket(AF_INET, t->sock_type, t->protocol);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void check_flow(const struct rig *r, const struct stream_case *c, uint32_t i)
+{
+	const struct nd_flow *tx = &r->flows[i], *rx = &r->flows[r->pairs + i];
+	uint64_t share = nd_plan_share(c->total, c->pairs, i);
+
+	if (tx->state != ND_FLOW_DONE || rx->state != ND_FLOW_DONE || tx->error || rx->error)
+		fail_msg("%s %s: flow %u: states %u %u errors %d %d", c->name, c->engine, i,
+			 tx->state, rx->state, tx->error, rx->error);
+	if (tx->c.tx_bytes != rx->c.rx_bytes || (c->total && tx->c.tx_bytes != share))
+		fail_msg("%s %s: flow %u: sent %llu, received %llu", c->name, c->engine, i,
+			 (unsigned long long)tx->c.tx_bytes, (unsigned long long)rx->c.rx_bytes);
+	assert_int_equal(rx->c.rx_corrupt, 0);
+	assert_int_equal(tx->c.rx_calls, 0);
+	assert_int_equal(rx->c.tx_calls, 0);
+	if (tx->c.tx_bytes) {
+		assert_true(tx->first_ns >= r->start_ns && tx->last_ns >= tx->first_ns);
+		assert_true(rx->first_ns >= r->start_ns && rx->last_ns >= rx->first_ns);
+	}
+}
+
+static void check_case(const struct stream_case *c, const struct rig *r)
+{
+	struct nd_counters tx = rig_sum(r, true);
+
+	for (uint32_t i = 0; i < r->pairs; i++)
+		check_flow(r, c, i);
+	rig_check_sums(r);
+	assert_int_equal(r->flows_done, 2 * r->pairs);
+	if (c->sndbuf)
+		assert_true(tx.tx_blocked > 0);
+	if (c->rate_bps && c->run_ns) {
+		/* the schedule from start to stop, and a chunk per flow around it */
+		uint64_t took = r->flows[0].last_ns - r->start_ns;
+		uint64_t most = c->rate_bps / 8 * (took + ND_MAX_CHUNK_NS) / ND_NS_PER_S +
+				c->rate_bps / 8 / 100;
+
+		if (tx.tx_bytes > most || tx.tx_bytes < c->rate_bps / 8 / 100)
+			fail_msg("%s %s: %llu bytes, at most %llu", c->name, c->engine,
+				 (unsigned long long)tx.tx_bytes, (unsigned long long)most);
+	}
+}
+
+static void moves_streams(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(cases); i++) {
+		const struct stream_case *c = &cases[i];
+		struct rig r = { .wl = { .message_bytes = c->message,
+					 .total_bytes = c->total,
+					 .rate_bps = c->rate_bps,
+					 .first_flow = 1000 },
+				 .engine = c->engine,
+				 .load = "stream",
+				 .frame = c->frame,
+				 .transport = c->transport,
+				 .pairs = c->pairs,
+				 .run_ns = c->run_ns,
+				 .sndbuf = c->sndbuf,
+				 .unix_pair = c->unix_pair };
+
+		if (!available(c->transport)) {
+			print_message("%s: not here, left out\n", c->transport);
+			continue;
+		}
+		rig_open(&r);
+		rig_run(&r);
+		check_case(c, &r);
+		rig_close(&r);
+	}
+}
+
+struct rr_case {
+	const char *engine, *wait;
+	uint32_t pairs;
+	uint64_t request, response, total, run_ns, rate_ops;
+};
+
+/* clang-format off */
+static const struct rr_case rr_cases[] = {
+	{ "blocking", NULL,    1,  1,       1,       200,      0, 0 },
+	{ "epoll",    NULL,    1,  1,       1,       200,      0, 0 },
+	{ "epoll",    NULL,    50, 100,     3000,    100000,   0, 0 },
+	{ "epoll",    NULL,    3,  2000000, 5,       18000000, 0, 0 },
+	{ "blocking", NULL,    3,  5,       2000000, 45,       0, 0 },
+	{ "blocking", "spin",  1,  1,       1,       200,      0, 0 },
+	{ "epoll",    "spin",  9,  64,      64,      64 * 900, 0, 0 },
+	{ "epoll",    "block", 4,  64,      64,      0, 40000000, 0 },
+	{ "blocking", NULL,    2,  64,      64,      0, 40000000, 0 },
+	{ "epoll",    NULL,    2,  64,      64,      64 * 40,  0, 1000 },
+};
+
+/* clang-format on */
+
+static void check_rr(const struct rig *r, const struct rr_case *c, const struct nd_hist *rtt)
+{
+	struct nd_counters tx = rig_sum(r, true), rx = rig_sum(r, false);
+	struct nd_hist_view v = { 0 };
+
+	for (uint32_t i = 0; i < 2 * r->pairs; i++)
+		assert_int_equal(r->flows[i].error, 0);
+	assert_int_equal(r->io.done_count, 2 * r->pairs);
+	assert_int_equal(tx.tx_bytes, tx.transactions * c->request);
+	assert_int_equal(tx.rx_bytes, tx.transactions * c->response);
+	assert_int_equal(rx.rx_bytes, tx.tx_bytes);
+	assert_int_equal(rx.tx_bytes, tx.rx_bytes);
+	assert_int_equal(rx.transactions, 0);
+	if (c->total)
+		assert_int_equal(tx.tx_bytes, c->total);
+	assert_true(tx.transactions > 0);
+	assert_int_equal(nd_hist_read(rtt, &v), 0);
+	assert_int_equal(v.count, tx.transactions);
+	nd_hist_view_done(&v);
+	rig_check_sums(r);
+}
+
+static void moves_requests(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rr_cases); i++) {
+		const struct rr_case *c = &rr_cases[i];
+		struct rig r = { .wl = { .message_bytes = c->request,
+					 .request_bytes = c->request,
+					 .response_bytes = c->response,
+					 .total_bytes = c->total,
+					 .rate_ops = c->rate_ops },
+				 .engine = c->engine,
+				 .load = "rr",
+				 .frame = "pattern",
+				 .transport = "tcp",
+				 .pairs = c->pairs,
+				 .run_ns = c->run_ns,
+				 .wait = c->wait ? nd_wait_find(c->wait) : NULL };
+		struct nd_hist *rtt = NULL, *response = NULL;
+
+		rig_open(&r);
+		assert_int_equal(nd_hist_new(&rtt), 0);
+		assert_int_equal(nd_hist_new(&response), 0);
+		r.io.rtt[0] = rtt;
+		r.io.response[0] = c->rate_ops ? response : NULL;
+		rig_run(&r);
+		check_rr(&r, c, rtt);
+		rig_close(&r);
+		nd_hist_free(rtt);
+		nd_hist_free(response);
+	}
+}
+
+/* A peer that resets ends its flow alone. */
+static void keeps_errors(void **state)
+{
+	static const char *const engines[] = { "blocking", "epoll" };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(engines); i++) {
+		struct rig r = { .wl = { .message_bytes = 50000, .total_bytes = 4000000 },
+				 .engine = engines[i],
+				 .load = "stream",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .pairs = 2 };
+		struct linger reset = { .l_onoff = 1 };
+		int fd;
+
+		rig_open(&r);
+		fd = r.flows[2].fd; /* the receiver of flow 0 is somebody who hangs up */
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+		close(fd);
+		r.flows[2].fd = -1;
+		r.flows[2].state = ND_FLOW_DONE;
+		r.io.done_count = 1;
+		r.start_ns = nd_now_ns();
+		r.deadline_ns = r.start_ns + RIG_PATIENCE_NS;
+		r.io.edge_ns = r.start_ns + RIG_EDGE_NS;
+		for (uint32_t n = 0; n < 4; n++)
+			if (n != 2)
+				nd_flow_begin(&r.io, &r.flows[n], r.start_ns);
+		assert_int_equal(nd_engine_find(engines[i])->run(&r.io, NULL), 0);
+		assert_false(r.late);
+		assert_true(r.flows[0].error == -ECONNRESET || r.flows[0].error == -EPIPE);
+		assert_int_equal(r.flows[1].error, 0);
+		assert_int_equal(r.flows[3].c.rx_bytes, 2000000);
+		rig_close(&r);
+	}
+}
+
+/* An asking end whose peer goes away does not wait for ever. */
+static void notices_closed_peer(void **state)
+{
+	static const char *const engines[] = { "blocking", "epoll" };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(engines); i++) {
+		struct rig r = {
+			.wl = { .message_bytes = 10, .request_bytes = 10, .response_bytes = 20 },
+			.engine = engines[i],
+			.load = "rr",
+			.frame = "plain",
+			.transport = "tcp",
+			.pairs = 1
+		};
+
+		rig_open(&r);
+		assert_int_equal(write(r.flows[1].fd, "half", 4), 4);
+		assert_int_equal(shutdown(r.flows[1].fd, SHUT_WR), 0);
+		r.flows[1].state = ND_FLOW_DONE;
+		r.io.done_count = 1;
+		r.start_ns = nd_now_ns();
+		r.deadline_ns = r.start_ns + RIG_PATIENCE_NS;
+		r.io.edge_ns = r.start_ns + RIG_EDGE_NS;
+		nd_flow_begin(&r.io, &r.flows[0], r.start_ns);
+		assert_int_equal(nd_engine_find(engines[i])->run(&r.io, NULL), 0);
+		assert_false(r.late);
+		assert_int_equal(r.flows[0].error, -ECONNRESET);
+		assert_int_equal(r.flows[0].c.transactions, 0);
+		assert_int_equal(r.flows[0].c.rx_bytes, 4);
+		rig_close(&r);
+	}
+}
+
+/* wake_fd is noticed while flows are busy, and while nothing happens. */
+static void wakes(void **state)
+{
+	static const char *const engines[] = { "blocking", "epoll", "null" };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ND_COUNTOF(engines); i++) {
+		struct rig r = { .wl = { .message_bytes = 100000, .rate_bps = i % 2 ? 8000 : 0 },
+				 .engine = engines[i / 2],
+				 .load = "stream",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .pairs = 2,
+				 .run_ns = 30 * ND_NS_PER_MS };
+		uint64_t one = 1;
+
+		rig_open(&r);
+		assert_int_equal(write(r.io.wake_fd, &one, sizeof(one)), sizeof(one));
+		rig_run(&r);
+		assert_int_equal(r.wakes, 1);
+		assert_true(r.edges > 0);
+		assert_int_equal(r.io.done_count, 4);
+		rig_close(&r);
+	}
+}
+
+static void *run_end(void *arg)
+{
+	struct rig *r = arg;
+
+	return (void *)(intptr_t)nd_engine_find(r->engine)->run(&r->io, NULL);
+}
+
+/* The sockets that rig_open() made are gone: open the engine again over the first flow alone. */
+static void replace_flow(struct rig *r)
+{
+	const struct nd_engine *e = nd_engine_find(r->engine);
+
+	e->close(&r->io);
+	r->io.flow_count = 1;
+	assert_int_equal(e->open(&r->io, NULL), 0);
+}
+
+/* One flow per worker, a worker per end, as in a real run. */
+static void run_two(struct rig *a, struct rig *b)
+{
+	pthread_t other;
+	void *result;
+
+	rig_open(a);
+	rig_open(b);
+	close(a->flows[0].fd);
+	close(a->flows[1].fd);
+	close(b->flows[0].fd);
+	close(b->flows[1].fd);
+	b->flows[0] = b->flows[1];
+	a->flows[1].fd = b->flows[1].fd = -1;
+	rig_stream_pair(a->lane.transport, &a->flows[0].fd, &b->flows[0].fd);
+	replace_flow(a);
+	replace_flow(b);
+	a->start_ns = b->start_ns = nd_now_ns();
+	a->deadline_ns = b->deadline_ns = a->start_ns + RIG_PATIENCE_NS;
+	/* far away: the workers may wait inside their calls */
+	a->io.edge_ns = b->io.edge_ns = a->start_ns + ND_NS_PER_S;
+	nd_flow_begin(&a->io, &a->flows[0], a->start_ns);
+	nd_flow_begin(&b->io, &b->flows[0], b->start_ns);
+	assert_int_equal(pthread_create(&other, NULL, run_end, b), 0);
+	assert_null(run_end(a));
+	assert_int_equal(pthread_join(other, &result), 0);
+	assert_null(result);
+	assert_false(a->late || b->late);
+	rig_close(a);
+	rig_close(b);
+}
+
+static void two_workers_stream(void **state)
+{
+	struct rig a = { .wl = { .message_bytes = 1 << 20, .total_bytes = 60000000 },
+			 .engine = "blocking",
+			 .load = "stream",
+			 .frame = "plain",
+			 .transport = "tcp",
+			 .pairs = 1 },
+		   b = a;
+
+	(void)state;
+	run_two(&a, &b);
+	assert_int_equal(a.io.c[0].tx_bytes, 60000000);
+	assert_int_equal(b.io.c[0].rx_bytes, 60000000);
+}
+
+static void two_workers_rr(void **state)
+{
+	struct rig a = { .wl = { .message_bytes = 10,
+				 .request_bytes = 10,
+				 .response_bytes = 100000,
+				 .total_bytes = 3000 },
+			 .engine = "blocking",
+			 .load = "rr",
+			 .frame = "pattern",
+			 .transport = "tcp",
+			 .pairs = 1 },
+		   b = a;
+
+	(void)state;
+	run_two(&a, &b);
+	assert_int_equal(a.io.c[0].transactions, 300);
+	assert_int_equal(a.io.c[0].rx_bytes, 30000000);
+	assert_int_equal(a.io.c[0].rx_corrupt + b.io.c[0].rx_corrupt, 0);
+}
+
+struct null_case {
+	const char *load, *frame, *transport;
+	uint64_t total, run_ns;
+};
+
+static const struct null_case null_cases[] = {
+	{ "stream", "plain", "tcp", 0, 20 * ND_NS_PER_MS },
+	{ "stream", "plain", "tcp", 1000003, 0 },
+	{ "stream", "native", "udp", 0, 20 * ND_NS_PER_MS },
+	{ "rr", "plain", "tcp", 0, 20 * ND_NS_PER_MS },
+	{ "rr", "native", "udp", 0, 20 * ND_NS_PER_MS },
+};
+
+static void null_moves_nothing(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(null_cases); i++) {
+		const struct null_case *c = &null_cases[i];
+		struct rig r = { .wl = { .message_bytes = 1000,
+					 .request_bytes = 1000,
+					 .response_bytes = 1000,
+					 .total_bytes = c->total },
+				 .engine = "null",
+				 .load = c->load,
+				 .frame = c->frame,
+				 .transport = c->transport,
+				 .pairs = 3,
+				 .run_ns = c->run_ns };
+		struct nd_counters tx;
+		char byte;
+
+		rig_open(&r);
+		rig_run(&r);
+		tx = rig_sum(&r, true);
+		assert_true(tx.tx_bytes > 0);
+		assert_int_equal(tx.tx_calls + rig_sum(&r, false).rx_calls, 0);
+		if (c->total)
+			assert_int_equal(tx.tx_bytes, c->total);
+		for (uint32_t n = 0; n < r.pairs; n++)
+			assert_true(recv(r.flows[r.pairs + n].fd, &byte, 1, MSG_DONTWAIT) <= 0);
+		rig_close(&r);
+	}
+}
+
+static void finds_by_name(void **state)
+{
+	const char *help = NULL;
+
+	(void)state;
+	for (size_t i = 0; nd_engine_at(i); i++) {
+		assert_ptr_equal(nd_engine_find(nd_engine_at(i)->name), nd_engine_at(i));
+		assert_string_equal(nd_engine_names(i, &help), nd_engine_at(i)->name);
+		assert_non_null(help);
+	}
+	for (size_t i = 0; nd_xfer_at(i); i++)
+		assert_ptr_equal(nd_xfer_find(nd_xfer_at(i)->name, nd_xfer_at(i)->datagram),
+				 nd_xfer_at(i));
+	for (size_t i = 0; nd_wait_at(i); i++)
+		assert_ptr_equal(nd_wait_find(nd_wait_names(i, &help)), nd_wait_at(i));
+	assert_null(nd_engine_find("auto"));
+	assert_null(nd_engine_find(NULL));
+	assert_null(nd_xfer_find("teleport", false));
+	assert_null(nd_wait_find("nothing"));
+	assert_string_equal(nd_engine_auto(1)->name, "blocking");
+	assert_string_equal(nd_engine_auto(2)->name, "epoll");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(moves_streams),  cmocka_unit_test(moves_requests),
+		cmocka_unit_test(keeps_errors),   cmocka_unit_test(notices_closed_peer),
+		cmocka_unit_test(wakes),          cmocka_unit_test(two_workers_stream),
+		cmocka_unit_test(two_workers_rr), cmocka_unit_test(null_moves_nothing),
+		cmocka_unit_test(finds_by_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

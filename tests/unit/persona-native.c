@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/* The program's own command line: a row for each limit and combination, and the documents made of its rows. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* cmocka.h needs what stands above it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "persona/persona.h"
+
+#define MAX_WORDS 16
+#define S         ND_NS_PER_S
+
+struct line {
+	char words[512]; /* cut at blanks */
+	char *argv[MAX_WORDS + 1];
+	int argc;
+	struct nd_plan plan;
+	struct nd_str out;
+	struct nd_err err;
+};
+
+/* @text: words behind the program's name. */
+static int read_line(struct line *l, const char *text)
+{
+	char *p;
+
+	*l = (struct line){ .argc = 1 };
+	(void)snprintf(l->words, sizeof(l->words), "netdyno%s%s", *text ? " " : "", text);
+	l->argv[0] = l->words;
+	for (p = l->words; (p = strchr(p, ' ')) && l->argc < MAX_WORDS; l->argc++) {
+		*p++ = '\0';
+		l->argv[l->argc] = p;
+	}
+	return nd_persona_read(l->argc, l->argv, &l->plan, &l->out, &l->err);
+}
+
+static void done(struct line *l)
+{
+	nd_plan_done(&l->plan);
+	nd_str_done(&l->out);
+}
+
+struct sentence_case {
+	const char *words, *sentence; /* NULL: all is well; ends in "...": begins so */
+};
+
+/* clang-format off */
+static const struct sentence_case sentences[] = {
+	{ "stream h", NULL },
+	{ "stream -t 5 h -u -b 1G", NULL },
+	{ "stream h -P 8 -T 2 -R --bidir --bidir", "--bidir and --reverse exclude each other" },
+	{ "", "a verb is missing" },
+	{ "strem h", "unknown verb 'strem'; did you mean 'stream'?" },
+	{ "frobnicate", "unknown verb 'frobnicate'; netdyno --help lists them" },
+	{ "help frobnicate", "unknown verb 'frobnicate'; netdyno --help lists them" },
+	{ "-t 5 stream h", "the verb comes first: unknown option '-t'" },
+	{ "-- stream", "the verb comes first: serve or stream HOST" },
+	{ "--gen poem", "--gen: 'poem' is none of man, bash, zsh, protocol-md, schema, results-md" },
+	{ "stream", "netdyno stream: HOST is missing" },
+	{ "stream a b", "netdyno stream: 'b' is one word too many" },
+	{ "serve h", "netdyno serve: 'h' is one word too many" },
+	{ "serve --bidir", "unknown option '--bidir'" },
+	/* limits */
+	{ "stream h --time 0", "--time: '0' is outside 1s..24h" },
+	{ "stream h -t 25h", "-t: '25h' is outside 1s..24h" },
+	{ "stream h -t", "-t needs a value: TIME" },
+	{ "stream h -p 0", "-p: '0' is outside 1..65535" },
+	{ "serve -p 65536", "-p: '65536' is outside 1..65535" },
+	{ "stream h -P 0", "-P: '0' is outside 1..100k" },
+	{ "stream h --flows 100001", "--flows: '100001' is outside 1..100k" },
+	{ "stream h -T 0", "-T: '0' is outside 1..1k" },
+	{ "serve --threads 1001", "--threads: '1001' is outside 1..1k" },
+	{ "stream h --warmup 25h", "--warmup: '25h' is outside 0s..24h" },
+	{ "stream h --cooldown 25h", "--cooldown: '25h' is outside 0s..24h" },
+	{ "stream h --drain 11m", "--drain: '11m' is outside 0s..10m" },
+	{ "stream h -i 9ms", "-i: '9ms' is outside 10ms..24h" },
+	{ "stream h -n 0", "-n: '0' is outside 1..1000Ti" },
+	{ "stream h -l 0", "-l: '0' is outside 1..1Gi" },
+	{ "stream h -l 2Gi", "-l: '2Gi' is outside 1..1Gi" },
+	{ "stream h -b 999", "-b: '999' is outside 1k..100T" },
+	{ "stream h -b x/flow", "-b: 'x' is not a rate such as 500M, 2.5G or 10Gbit/s" },
+	{ "stream h --rate 2G", "--rate: '2G' is outside 1..1G" },
+	{ "stream h --sndbuf 1023", "--sndbuf: '1023' is outside 1Ki..1Gi" },
+	{ "stream h --rcvbuf 2Gi", "--rcvbuf: '2Gi' is outside 1Ki..1Gi" },
+	{ "stream h --mss 87", "--mss: '87' is outside 88..32767" },
+	{ "stream h --dscp 64", "--dscp: '64' is outside 0..63" },
+	{ "stream h --dscp nope", "--dscp: 'nope' is neither 0..63 nor a name such as ef" },
+	{ "stream h --connect-timeout 99ms", "--connect-timeout: '99ms' is outside 0.1s..1h" },
+	{ "stream h -r 0", "-r: '0' is outside 1..1Gi" },
+	{ "stream h -r 1,2Gi", "-r: '2Gi' is outside 1..1Gi" },
+	{ "stream h --payload x", "--payload: 'x' is none of random, zero, pattern" },
+	{ "stream h --shape x", "--shape: 'x' is none of stream, rr..." },
+	{ "stream h --engine x", "--engine: 'x' is none of auto, ..." },
+	{ "stream h --tx x", "--tx: 'x' is none of copy..." },
+	{ "stream h --rx x", "--rx: 'x' is none of copy..." },
+	{ "stream h -o x", "-o: 'x' is none of text..." },
+	{ "serve --allow nonsense", "--allow: ..." },
+	{ "serve --max-time 0", "--max-time: '0' is outside 1s..72h" },
+	{ "serve --max-flows 0", "--max-flows: '0' is outside 1..100k" },
+	{ "serve --max-tests 1001", "--max-tests: '1001' is outside 1..1k" },
+	{ "stream h --pin x", "--pin: 'x' is no list of CPUs such as 0,2-3, nor auto" },
+	{ "serve --pin 3-1", "--pin: '3-1' is no list of CPUs such as 0,2-3, nor auto" },
+	/* combinations */
+	{ "stream h -4 -6", "-4 and -6 exclude each other" },
+	{ "serve -46", "-4 and -6 exclude each other" },
+	{ "stream h -b 1G --rate 5", "-b and --rate exclude each other" },
+	{ "stream h -n 1G --warmup 1", "-n with --warmup: warm-up must be 0 when bytes are counted" },
+	{ "stream h -n 1G --warmup 0", NULL },
+	{ "stream h -n 1G --cooldown 1", "-n with --cooldown: cool-down must be 0 when bytes are counted" },
+	{ "stream h -n 1G -t 5", NULL },
+	{ "stream h -n 3 -P 4", "-n: '3' is less than one byte for each of 4 flows" },
+	{ "stream h -u -l 70000", "-l: '70000' is over 65507, the largest UDP datagram" },
+	{ "stream h -u --shape rr -r 70000", "-r: '70000' is over 65507, the largest UDP datagram" },
+	{ "stream h -u --mptcp", "--mptcp and -u exclude each other" },
+	{ "stream h -u --cc bbr", "--cc is for TCP, it has no meaning with -u" },
+	{ "stream h -u --mss 1000", "--mss is for TCP, it has no meaning with -u" },
+	{ "stream h -u --nodelay", "--nodelay is for TCP, it has no meaning with -u" },
+	{ "stream h --fragment", "--fragment needs -u" },
+	{ "stream h -u --fragment", NULL },
+	{ "stream h --cc not/a/name", "--cc: 'not/a/name' is no name" },
+	{ "stream h --verify", NULL },
+	{ "stream h --verify --payload pattern", NULL },
+	{ "stream h --verify --payload zero", "--verify needs --payload pattern" },
+	{ "stream h --verify -u", "--verify compares streams, it has no meaning with -u" },
+	{ "stream h --verify --shape rr", "--verify compares streams, it has no meaning with --shape rr" },
+	{ "stream h --shape rr -b 1M", "-b has no meaning with --shape rr, --rate sets requests per second" },
+	{ "stream h --shape rr --rate 5", NULL },
+	{ "stream h --shape rr -l 5", "-l has no meaning with --shape rr, -r gives the sizes" },
+	{ "stream h -r 5", "-r needs --shape rr" },
+	{ "stream h -i 11", "-i: '11s' is longer than the test of 10s (-t)" },
+	{ "stream h -i 10ms -t 1h", "-i: '10ms' makes 360100 intervals, over 100000" },
+	{ "stream h -T 3 -P 2", "-T: '3' is more threads than flows, which are 2" },
+	{ "stream h -T 3 -P 2 --bidir", NULL },
+	{ "stream h -P 60000 --bidir", "-P 60000 with --bidir: 120000 flows are over the limit of 100000" },
+	{ "stream h -P 100000", "-P 100000 with one source address: about ..." },
+	{ "stream h -l 1Gi -P 5 -T 5", "-l: '1Gi' with -T 5: buffers would be over 4Gi" },
+	{ "stream h -B %eth0", NULL },
+	{ "stream h -B a,%eth0", "-B: a device stands alone" },
+	{ "stream h --json-lines", NULL },
+	{ "stream h --json-lines -o json", NULL },
+	{ "stream h --json-lines -o text", "--json-lines needs -o json" },
+};
+
+/* clang-format on */
+
+static bool fits(const char *text, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	if (n >= 3 && !strcmp(wanted + n - 3, "..."))
+		return !strncmp(text, wanted, n - 3);
+	return !strcmp(text, wanted);
+}
+
+static void answers_in_sentences(void **state)
+{
+	struct line l;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(sentences); i++) {
+		const struct sentence_case *c = &sentences[i];
+		int r = read_line(&l, c->words);
+
+		if (r != (c->sentence ? -EINVAL : ND_NEXT_RUN) ||
+		    (c->sentence && !fits(l.err.text, c->sentence)))
+			fail_msg("netdyno %s: %d '%s'", c->words, r, l.err.text);
+		done(&l);
+	}
+}
+
+static void fills_the_plan(void **state)
+{
+	struct line l;
+
+	(void)state;
+	assert_int_equal(read_line(&l, "stream h"), ND_NEXT_RUN);
+	assert_int_equal(l.plan.verb, ND_VERB_STREAM);
+	assert_string_equal(l.plan.host, "h");
+	assert_int_equal(l.plan.port, ND_DEFAULT_PORT);
+	assert_int_equal(l.plan.duration_ns, 10 * S);
+	assert_int_equal(l.plan.warmup_ns, S);
+	assert_int_equal(l.plan.cooldown_ns, 0);
+	assert_int_equal(l.plan.interval_ns, S);
+	assert_int_equal(l.plan.drain_ns, 10 * S);
+	assert_int_equal(l.plan.connect_timeout_ns, 5 * S);
+	assert_int_equal(l.plan.threads, 0);
+	assert_int_equal(l.plan.workload[0].flows, 1);
+	assert_int_equal(l.plan.workload[0].message_bytes, 1 << 20);
+	assert_string_equal(l.plan.engine, "auto");
+	assert_string_equal(l.plan.out.format, "text");
+	assert_true(l.plan.source_ports > 0);
+	done(&l);
+	assert_int_equal(
+		read_line(&l, "stream h -B a,b -Bc --dscp af41 -P 4 -b 1M/flow --shape rr"),
+		-EINVAL);
+	done(&l);
+	assert_int_equal(read_line(&l, "stream h -B a,b -Bc --dscp af41 -P 4 -b 1M/flow -O f -q"),
+			 ND_NEXT_RUN);
+	assert_int_equal(l.plan.bind.n, 3);
+	assert_string_equal(l.plan.bind.v[2], "c");
+	assert_true(l.plan.sock.has_dscp);
+	assert_int_equal(l.plan.sock.dscp, 34);
+	assert_int_equal(l.plan.workload[0].rate_bps, 4000000);
+	assert_string_equal(l.plan.out.file, "f");
+	assert_true(l.plan.out.quiet);
+	done(&l);
+	assert_int_equal(read_line(&l, "stream h --shape rr -r 64,1Ki -u"), ND_NEXT_RUN);
+	assert_int_equal(l.plan.workload[0].request_bytes, 64);
+	assert_int_equal(l.plan.workload[0].response_bytes, 1024);
+	done(&l);
+}
+
+static void fills_the_server_plan(void **state)
+{
+	struct line l;
+
+	(void)state;
+	assert_int_equal(read_line(&l, "serve"), ND_NEXT_RUN);
+	assert_int_equal(l.plan.verb, ND_VERB_SERVE);
+	assert_int_equal(l.plan.port, ND_DEFAULT_PORT);
+	assert_int_equal(l.plan.serve.max_time_ns, 0);
+	assert_int_equal(l.plan.serve.max_flows, ND_MAX_FLOWS);
+	assert_int_equal(l.plan.serve.max_tests, 16);
+	assert_null(l.plan.out.format);
+	done(&l);
+	assert_int_equal(read_line(&l, "serve --once --listen ::1 --listen 127.0.0.1 -6 -O f "
+				       "--allow 192.0.2.0/24,2001:db8::/32"),
+			 ND_NEXT_RUN);
+	assert_true(l.plan.serve.once);
+	assert_int_equal(l.plan.serve.listen.n, 2);
+	assert_int_equal(l.plan.serve.allow.n, 2);
+	assert_int_equal(l.plan.af, ND_AF_IPV6);
+	assert_string_equal(l.plan.out.format, "text");
+	done(&l);
+}
+
+/* clang-format off */
+static const struct { const char *words; int next; const char *holds; } printed[] = {
+	{ "--help", ND_NEXT_PRINT, "usage: netdyno VERB" },
+	{ "-h", ND_NEXT_PRINT, "usage: netdyno VERB" },
+	{ "\xe2\x80\x94help", ND_NEXT_PRINT, "usage: netdyno VERB" },
+	{ "help", ND_NEXT_PRINT, "usage: netdyno VERB" },
+	{ "--version", ND_NEXT_PRINT, "netdyno " },
+	{ "stream --version", ND_NEXT_PRINT, "engines: " },
+	{ "help stream", ND_NEXT_PRINT, "usage: netdyno stream [options] HOST" },
+	{ "stream --help", ND_NEXT_PRINT, "--connect-timeout TIME" },
+	{ "stream -h", ND_NEXT_PRINT, "-t, --time TIME" },
+	{ "serve -h", ND_NEXT_PRINT, "--allow CIDR" },
+	{ "--gen man", ND_NEXT_PRINT, ".SH EXIT STATUS" },
+	{ "--gen bash", ND_NEXT_PRINT, "complete -F _netdyno netdyno" },
+	{ "--gen=zsh", ND_NEXT_PRINT, "#compdef netdyno" },
+	{ "--gen protocol-md", ND_NEXT_PRINT, "#" },
+	{ "--gen schema", ND_NEXT_SCHEMA, "" },
+	{ "--gen results-md", ND_NEXT_RESULT_DOC, "" },
+};
+
+/* clang-format on */
+
+static void prints_what_is_asked(void **state)
+{
+	struct line l;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(printed); i++) {
+		if (read_line(&l, printed[i].words) != printed[i].next ||
+		    !strstr(nd_str_text(&l.out), printed[i].holds))
+			fail_msg("netdyno %s: '%s' %s", printed[i].words, l.err.text,
+				 nd_str_text(&l.out));
+		done(&l);
+	}
+}
+
+static void fits_a_screen(void **state)
+{
+	const struct nd_face *f;
+	nd_auto_str out = { 0 };
+	const char *p, *end;
+	unsigned lines;
+
+	(void)state;
+	for (f = nd_persona_find("netdyno")->faces; f->set; f++) {
+		nd_str_reset(&out);
+		nd_opt_help(f->set, false, &out);
+		lines = 0;
+		for (p = nd_str_text(&out); *p; p = end + 1, lines++) {
+			end = strchr(p, '\n');
+			assert_non_null(end);
+			if (end - p > 79)
+				fail_msg("%s: %.*s", f->verb, (int)(end - p), p);
+		}
+		assert_true(lines < 24);
+	}
+}
+
+static void check_row(const struct nd_opt *row)
+{
+	const char *name = row->name ? row->name : "", *text = row->help ? row->help : "", *help;
+	size_t n = strlen(text);
+
+	if (n == 0 || n > 60 || text[n - 1] == '.')
+		fail_msg("%s: help is missing, long, or ends in a full stop", name);
+	if (row->type == ND_OPT_LIST && row->preset)
+		fail_msg("%s: a list with a default", name);
+	if (row->type == ND_OPT_CUSTOM && !row->parse)
+		fail_msg("%s: nothing parses it", name);
+	if (row->type == ND_OPT_ENUM && !row->values(0, &help))
+		fail_msg("%s: no values", name);
+	if (row->type == ND_OPT_INT && !row->choices)
+		fail_msg("%s: no choices", name);
+	if (row->max && row->max < row->min)
+		fail_msg("%s: limits", name);
+}
+
+/* How many rows of a verb answer to a word of @row. */
+static unsigned rows_named(const struct nd_opt_set *set, const struct nd_opt *row)
+{
+	const struct nd_opt *const *array, *other;
+	unsigned n = 0;
+
+	for (array = set->rows; *array; array++)
+		for (other = *array; other->name; other++)
+			n += (row->letter && other->letter == row->letter) ||
+			     !strcmp(other->name, row->name);
+	return n;
+}
+
+static void has_whole_rows(void **state)
+{
+	const struct nd_opt *const *array, *row;
+	const struct nd_face *f;
+
+	(void)state;
+	for (f = nd_persona_find("netdyno")->faces; f->set; f++) {
+		assert_non_null((*f->set->rows)->section);
+		for (array = f->set->rows; *array; array++) {
+			for (row = *array; row->name; row++) {
+				check_row(row);
+				assert_int_equal(rows_named(f->set, row), 1);
+			}
+			assert_int_equal(row->letter, 0); /* every option has a long name */
+		}
+	}
+}
+
+/* A default that a user could not type would fail here. */
+static void parses_every_default(void **state)
+{
+	const struct nd_face *f;
+
+	(void)state;
+	for (f = nd_persona_find("netdyno")->faces; f->set; f++) {
+		struct nd_err err = { 0 };
+		struct nd_plan plan;
+
+		nd_plan_init(&plan);
+		if (nd_opt_defaults(f->set, &plan, &plan.arena, &err) < 0)
+			fail_msg("%s", err.text);
+		nd_plan_done(&plan);
+	}
+}
+
+static void finds_personas(void **state)
+{
+	(void)state;
+	assert_ptr_equal(nd_persona_find("netdyno"), nd_persona_at(0));
+	assert_null(nd_persona_find("nobody"));
+	assert_null(nd_persona_at(1000));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_in_sentences),  cmocka_unit_test(fills_the_plan),
+		cmocka_unit_test(fills_the_server_plan), cmocka_unit_test(prints_what_is_asked),
+		cmocka_unit_test(fits_a_screen),         cmocka_unit_test(has_whole_rows),
+		cmocka_unit_test(parses_every_default),  cmocka_unit_test(finds_personas),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/* Joining: the receiver's count is the result, rows add up, unknown stays unknown. */
+#include <cmocka.h>
+#include <errno.h>
+
+#include "result-fixture.h"
+
+static const struct nd_direction *join(const struct fix *f, struct nd_result *r)
+{
+	struct nd_result_ask ask;
+	struct nd_err err = { 0 };
+
+	fix_ask(f, &ask);
+	assert_int_equal(nd_result_join(r, &ask, &err), 0);
+	assert_int_equal(nd_result_warn(r), 0);
+	return r->directions.v;
+}
+
+static struct nd_part *part_of(struct nd_side *side, uint64_t i)
+{
+	return (struct nd_part *)side->parts.v + i;
+}
+
+static const char *sentence_of(const struct nd_result *r, const char *key)
+{
+	const struct nd_warning *w = r->warnings.v;
+	uint64_t i;
+
+	for (i = 0; i < r->warnings.n; i++)
+		if (!strcmp(w[i].key, key))
+			return w[i].sentence;
+	return NULL;
+}
+
+static void near(double a, double b)
+{
+	if (!(fabs(a - b) <= 1e-9 * fabs(b)))
+		fail_msg("%.17g is not %.17g", a, b);
+}
+
+static void intervals_add_up(const struct nd_direction *d)
+{
+	const struct nd_interval_joint *row = d->intervals.v;
+	uint64_t i, received = 0, sent = 0;
+
+	for (i = 0; i < d->intervals.n; i++) {
+		if (strcmp(row[i].phase, "measure") != 0)
+			continue;
+		received += row[i].received_bytes;
+		sent += row[i].sent_bytes;
+	}
+	assert_int_equal(received, d->received_bytes);
+	assert_int_equal(sent, d->sent_bytes);
+}
+
+static void test_stream(void **state)
+{
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_tcp, &r);
+	d = join(&fix_tcp, &r);
+	assert_int_equal(r.directions.n, 1);
+	assert_string_equal(d->label, "client to server");
+	assert_string_equal(d->sender, "client");
+	near(d->goodput_bps, 9412000000.0);
+	assert_int_equal(d->received_bytes, 11765000000);
+	near(d->window_s, 10);
+	near(d->window_start_s, 1);
+	near(d->steady, 1);
+	assert_true(d->agreed);
+	assert_true(isnan(d->lost_ratio));
+	assert_true(isnan(d->transactions_per_s));
+	assert_true(isnan(d->messages_per_s));
+	assert_true(d->loss.lost == ND_UNKNOWN);
+	assert_int_equal(d->failed_flows, 0);
+	assert_true(isnan(d->start_skew_ms)); /* one flow */
+	near(d->sender_cpu_s_per_gb, 1.38 / 1.1765);
+	near(d->sender_cycles_per_byte, 0.98 * 2450e6 / 1176500000);
+	assert_string_equal(d->cycles_source, "estimated from CPU time and nominal MHz");
+	assert_int_equal(d->tcp.retransmits, 2);
+	assert_int_equal(d->intervals.n, FIX_INTERVALS);
+	intervals_add_up(d);
+	assert_false(r.partial);
+	assert_false(r.same_host);
+	nd_result_done(&r);
+}
+
+static void test_counted_cycles(void **state)
+{
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_tcp, &r);
+	r.client->machine.cycles = 23530000000;
+	r.server->machine.cycles = 11765000000;
+	d = join(&fix_tcp, &r);
+	near(d->sender_cycles_per_byte, 2);
+	near(d->receiver_cycles_per_byte, 1);
+	assert_string_equal(d->cycles_source, "perf");
+	nd_result_done(&r);
+
+	/* one end has no counter: both are estimated, so that they compare */
+	fix_make(&fix_tcp, &r);
+	r.client->machine.cycles = 23530000000;
+	d = join(&fix_tcp, &r);
+	assert_string_equal(d->cycles_source, "estimated from CPU time and nominal MHz");
+	nd_result_done(&r);
+}
+
+static void test_both_directions(void **state)
+{
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_bidir, &r);
+	d = join(&fix_bidir, &r);
+	assert_int_equal(r.directions.n, 2);
+	assert_string_equal(d[1].label, "server to client");
+	assert_int_equal(d[0].flow_rows.n, 64);
+	assert_int_equal(((const struct nd_flow_joint *)d[1].flow_rows.v)[0].flow, 64);
+	assert_true(d[0].spread.min_bps < d[0].spread.median_bps);
+	assert_true(d[0].spread.jain > 0.99 && d[0].spread.jain < 1);
+	near(d[0].start_skew_ms, 0.63);
+	near(d[0].start_skew_p50_ms, 0.315);
+	intervals_add_up(&d[0]);
+	intervals_add_up(&d[1]);
+	/* CPU is an end's: the same in both directions, over the bytes of both */
+	near(d[0].sender_cpu_s_per_gb, d[1].receiver_cpu_s_per_gb);
+	near(d[0].sender_cpu_s_per_gb, 1.38 / ((d[0].goodput_bps + d[1].goodput_bps) / 8 / 1e9));
+	nd_result_done(&r);
+}
+
+static void test_loss(void **state)
+{
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_udp, &r);
+	part_of(r.client, 0)->run.tx_refused = 7;
+	r.server->machine.udp_rcvbuf_errors = 1000;
+	r.server->machine.softnet_dropped = 30; /* charged to the interface, too */
+	r.server->machine.nic_rx_dropped = 40;
+	r.client->machine.qdisc_drops = 500;
+	d = join(&fix_udp, &r);
+	assert_int_equal(d->loss.offered, d->loss.sent + 7);
+	assert_int_equal(d->loss.lost, d->loss.sent - d->loss.received);
+	assert_true(d->loss.lost > 40000);
+	assert_int_equal(d->loss.unplaced, d->loss.lost - 1540);
+	near(d->loss.lost_ratio, (double)d->loss.lost / (double)d->loss.sent);
+	assert_true(d->lost_ratio > 0.0249 && d->lost_ratio < 0.0251);
+	assert_false(d->agreed);
+	assert_non_null(sentence_of(&r, "receive_buffer_drops"));
+	assert_non_null(strstr(sentence_of(&r, "receive_buffer_drops"), "1000 datagrams"));
+	assert_non_null(strstr(sentence_of(&r, "qdisc_drops"), "500 packets"));
+	assert_null(sentence_of(&r, "udp_unlimited"));
+	nd_result_done(&r);
+}
+
+static void test_unplaced(void **state)
+{
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_udp, &r);
+	r.client->machine.qdisc_drops = ND_UNKNOWN;
+	d = join(&fix_udp, &r);
+	assert_true(d->loss.unplaced == ND_UNKNOWN);
+	nd_result_done(&r);
+
+	fix_make(&fix_udp, &r);
+	r.server->machine.udp_rcvbuf_errors = 99999999; /* another program's */
+	d = join(&fix_udp, &r);
+	assert_int_equal(d->loss.unplaced, 0);
+	nd_result_done(&r);
+
+	fix_make(&fix_udp, &r);
+	part_of(r.server, 0)->run.rx_unique = part_of(r.client, 0)->run.tx_messages + 5;
+	d = join(&fix_udp, &r);
+	assert_int_equal(d->loss.lost, 0); /* never negative */
+	assert_int_equal(d->loss.unplaced, 0);
+	nd_result_done(&r);
+}
+
+static void test_transactions(void **state)
+{
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_rr, &r);
+	d = join(&fix_rr, &r);
+	assert_true(d->transactional);
+	near(d->transactions_per_s, 45000);
+	assert_int_equal(d->rtt_count, 450000);
+	near(d->rtt_p99_us, 40.25);
+	near(d->steady, 1);
+	assert_true(r.same_host);
+	near(d->sender_cpu_us_per_transaction, 1.38e6 / 45000);
+	assert_true(isnan(d->receiver_cpu_us_per_transaction)); /* one machine: once */
+	assert_true(isnan(d->sender_cpu_s_per_gb));
+	assert_non_null(strstr(sentence_of(&r, "same_host"), "not a network result"));
+	nd_result_done(&r);
+}
+
+static void test_same_host(void **state)
+{
+	struct fix f = fix_tcp;
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	f.same_host = true;
+	fix_make(&f, &r);
+	d = join(&f, &r);
+	assert_true(r.same_host);
+	assert_false(isnan(d->sender_cpu_s_per_gb));
+	assert_true(isnan(d->receiver_cpu_s_per_gb));
+	assert_false(isnan(d->receiver_cycles_per_byte)); /* of the program, not the machine */
+	nd_result_done(&r);
+}
+
+static void test_lost_peer(void **state)
+{
+	const struct nd_direction *d;
+	const struct nd_interval_joint *row;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_lost_peer, &r);
+	d = join(&fix_lost_peer, &r);
+	assert_true(r.partial);
+	assert_string_equal(r.partial_reason, "the server did not report what it measured");
+	assert_true(isnan(d->goodput_bps));
+	assert_true(isnan(d->window_s));
+	near(d->offered_bps, 9412000000.0);
+	assert_true(d->received_bytes == ND_UNKNOWN);
+	assert_int_equal(d->intervals.n, FIX_INTERVALS);
+	row = d->intervals.v;
+	assert_true(row[2].received_bytes == ND_UNKNOWN);
+	assert_int_equal(row[2].sent_bytes, 1176500000);
+	assert_true(isnan(d->steady));
+	assert_true(isnan(d->sender_cpu_s_per_gb));
+	assert_null(sentence_of(&r, "drain_incomplete"));
+	assert_non_null(sentence_of(&r, "partial"));
+	nd_result_done(&r);
+}
+
+static void test_nobody(void **state)
+{
+	struct fix f = fix_udp;
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	f.no_client = f.no_server = true;
+	fix_make(&f, &r);
+	d = join(&f, &r);
+	assert_true(r.partial);
+	assert_int_equal(r.directions.n, 1);
+	assert_true(isnan(d->goodput_bps));
+	assert_true(d->loss.sent == ND_UNKNOWN);
+	assert_true(d->failed_flows == ND_UNKNOWN);
+	assert_int_equal(d->intervals.n, 0);
+	nd_result_done(&r);
+}
+
+/* What a peer tells comes in any order, with holes, and twice. */
+static void test_ragged_rows(void **state)
+{
+	const struct nd_direction *d;
+	const struct nd_interval_joint *row;
+	const struct nd_flow_joint *flow;
+	struct nd_interval_sample *s;
+	struct nd_flow_row *f, swap;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_udp, &r);
+	s = part_of(r.server, 0)->intervals.v;
+	s[4].index = UINT64_MAX; /* far out, and a hole at 4 */
+	s[5].index = 3;          /* twice: one of them counts */
+	f = part_of(r.server, 0)->flows.v;
+	swap = f[0];
+	f[0] = f[1];
+	f[1] = swap;
+	f[0].error = "connection reset";
+	d = join(&fix_udp, &r);
+	row = d->intervals.v;
+	assert_int_equal(d->intervals.n, FIX_INTERVALS + 1);
+	assert_true(row[4].received_bytes == ND_UNKNOWN);
+	assert_true(row[4].sent_bytes != ND_UNKNOWN);
+	assert_true(row[FIX_INTERVALS].sent_bytes == ND_UNKNOWN);
+	flow = d->flow_rows.v;
+	assert_int_equal(d->flow_rows.n, 2);
+	assert_int_equal(flow[1].flow, 1);
+	assert_int_equal(flow[1].lost_messages, flow[1].sent_messages - flow[1].received_messages);
+	assert_string_equal(flow[1].error, "connection reset");
+	assert_int_equal(d->failed_flows, 1);
+	assert_non_null(strstr(sentence_of(&r, "failed_flows"), "1 of 2 flows ended early"));
+	nd_result_done(&r);
+}
+
+/* ---- warnings: each is silent on a good run, and speaks when bent */
+
+static void bend_loopback(struct nd_result *r)
+{
+	r->client->nic_facts.is_loopback = true;
+	r->client->nic_facts.name = "lo";
+}
+
+static void bend_sender(struct nd_result *r)
+{
+	r->client->machine.busiest_ratio = 0.97;
+}
+
+static void bend_window(struct nd_result *r)
+{
+	part_of(r->server, 0)->window.seconds = 10.2;
+}
+
+static void bend_drain(struct nd_result *r)
+{
+	part_of(r->server, 0)->run.rx_bytes -= 4096;
+}
+
+static void bend_clock(struct nd_result *r)
+{
+	r->clock_rtt_us = 24000;
+}
+
+static void bend_overlap(struct nd_result *r)
+{
+	r->server->overlapped_tests = 3;
+}
+
+static void bend_corrupt(struct nd_result *r)
+{
+	part_of(r->server, 0)->run.rx_corrupt = 1;
+}
+
+static void bend_fragments(struct nd_result *r)
+{
+	r->client->machine.ip_frag_creates = 88;
+}
+
+static void bend_steady(struct nd_result *r)
+{
+	((struct nd_interval_sample *)part_of(r->server, 0)->intervals.v)[2].rx_bps = 1e9;
+}
+
+static void bend_skew(struct nd_result *r)
+{
+	struct nd_part *p = part_of(r->client, 0);
+	struct nd_flow_row *row = nd_arena_alloc(&r->arena, 2, sizeof(*row));
+
+	assert_non_null(row);
+	row[0] = row[1] = *(struct nd_flow_row *)p->flows.v;
+	row[1].flow = 1;
+	row[1].first_ns = 250000000;
+	p->flows = (struct nd_list){ row, 2 };
+}
+
+static void bend_partial(struct nd_result *r)
+{
+	r->server->partial = true;
+	r->server->partial_reason = "stopped by SIGTERM";
+}
+
+/* clang-format off */
+static const struct {
+	const char *key;
+	void (*bend)(struct nd_result *r);
+	uint64_t sndbuf;
+	const char *words;
+} bent[] = {
+	{ "loopback",         bend_loopback,  0, "client: traffic went through the loopback interface lo" },
+	{ "sender_cpu_bound", bend_sender,    0, "client: CPU 3 was 97.0 % busy (irq and softirq 21.0 %)" },
+	{ "window_off",       bend_window,    0, "10.200 s long, asked were 10.000 s" },
+	{ "drain_incomplete", bend_drain,     0, "12941500000 bytes sent, 12941495904 received" },
+	{ "clock_uncertain",  bend_clock,     0, "took 24.0 ms: the common start may be off by 12.0 ms" },
+	{ "overlapped",       bend_overlap,   0, "server: 3 other tests ran" },
+	{ "corrupt",          bend_corrupt,   0, "1 byte differ" },
+	{ "fragments",        bend_fragments, 0, "client: 88 IP fragments" },
+	{ "no_steady_state",  bend_steady,    0, "range from 1000 to 9412 Mbit/s" },
+	{ "start_skew",       bend_skew,      0, "up to 250.0 ms apart, 2.5 % of" },
+	{ "partial",          bend_partial,   0, "server: stopped by SIGTERM" },
+	{ "buffers_clamped",  NULL,           4194304, "4194304 bytes was asked for, the kernel gave 212992" },
+};
+
+/* clang-format on */
+
+static void test_warnings(void **state)
+{
+	struct nd_result_ask ask;
+	struct nd_result r;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(bent); i++) {
+		fix_make(&fix_tcp, &r);
+		fix_ask(&fix_tcp, &ask);
+		assert_int_equal(nd_result_join(&r, &ask, NULL), 0);
+		assert_int_equal(nd_result_warn(&r), 0);
+		assert_null(sentence_of(&r, bent[i].key));
+		nd_result_done(&r);
+
+		fix_make(&fix_tcp, &r);
+		if (bent[i].bend)
+			bent[i].bend(&r);
+		ask.sndbuf_bytes = bent[i].sndbuf;
+		assert_int_equal(nd_result_join(&r, &ask, NULL), 0);
+		assert_int_equal(nd_result_warn(&r), 0);
+		if (!sentence_of(&r, bent[i].key) ||
+		    !strstr(sentence_of(&r, bent[i].key), bent[i].words))
+			fail_msg("%s says: %s", bent[i].key, sentence_of(&r, bent[i].key));
+		nd_result_done(&r);
+	}
+}
+
+static void test_good_run(void **state)
+{
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_tcp, &r);
+	r.server->machine.busiest_ratio = 0.5;
+	r.server->machine.steal_ratio = 0;
+	(void)join(&fix_tcp, &r);
+	assert_int_equal(r.warnings.n, 0);
+	nd_result_done(&r);
+}
+
+static void test_too_many(void **state)
+{
+	struct nd_result_ask ask = { .workloads = 9 };
+	struct nd_err err = { 0 };
+	struct nd_result r;
+
+	(void)state;
+	nd_result_init(&r);
+	assert_int_equal(nd_result_join(&r, &ask, &err), -E2BIG);
+	assert_non_null(strstr(err.text, "9 kinds of traffic"));
+	nd_result_done(&r);
+	nd_result_done(&r);
+	nd_result_done(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stream),          cmocka_unit_test(test_counted_cycles),
+		cmocka_unit_test(test_both_directions), cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_unplaced),        cmocka_unit_test(test_transactions),
+		cmocka_unit_test(test_same_host),       cmocka_unit_test(test_lost_peer),
+		cmocka_unit_test(test_nobody),          cmocka_unit_test(test_ragged_rows),
+		cmocka_unit_test(test_warnings),        cmocka_unit_test(test_good_run),
+		cmocka_unit_test(test_too_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
