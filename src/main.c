@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* argv to persona to plan to session to report; the only place that prints errors and sets exit codes. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -86,7 +87,9 @@ int main(int argc, char **argv)
 	struct nd_err err = { 0 };
 	int next = nd_persona_read(argc, argv, &app.plan, &out, &err), code = CODE_DONE;
 
-	(void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead; cannot fail */
+	(void)mallopt(M_ARENA_MAX, 1); /* threads allocate little; each more heap costs memory */
+	(void)mallopt(M_MMAP_THRESHOLD, 64 << 10); /* what is larger goes back when freed */
+	(void)signal(SIGPIPE, SIG_IGN);            /* a write says EPIPE instead; cannot fail */
 	if (next == ND_NEXT_SCHEMA || next == ND_NEXT_RESULT_DOC)
 		(next == ND_NEXT_SCHEMA ? nd_result_schema : nd_result_doc)(&out);
 	if (next < 0)

@@ -152,6 +152,14 @@ def serve(lab, netdyno):
 
 
 @pytest.fixture
+def pair(lab, serve):
+    """Two hosts with a cable, a server in the second: pair.a, pair.b, pair.server."""
+    net = lab()
+    net.server = serve(net.b)
+    return net
+
+
+@pytest.fixture
 def stream_json(netdyno):
     """stream_json(host, target, *args): runs `netdyno stream TARGET ... -o json` in a host,
     checks the exit code (code=0) and returns what it printed, parsed. target is an address,

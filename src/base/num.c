@@ -255,15 +255,27 @@ static const char *skip_double(const char *p)
 	return p;
 }
 
-int nd_parse_double(const char *text, double *ret)
+size_t nd_parse_prefix_double(const char *text, double *ret)
 {
 	const char *end = skip_double(text);
+	char *stop = NULL;
 	double v;
 
-	if (!end || *end)
-		return -EINVAL;
-	v = strtod(text, NULL); /* the syntax is checked; too small a number becomes 0 */
-	if (!isfinite(v))
+	if (!end)
+		return 0;
+	v = strtod(text, &stop); /* too small a number becomes 0 */
+	if (stop != end || !isfinite(v))
+		return 0; /* "0x1p3" is longer than what was checked */
+	*ret = v;
+	return (size_t)(end - text);
+}
+
+int nd_parse_double(const char *text, double *ret)
+{
+	double v = 0;
+	size_t n = nd_parse_prefix_double(text, &v);
+
+	if (n == 0 || text[n])
 		return -EINVAL;
 	*ret = v;
 	return 0;
@@ -280,6 +292,18 @@ size_t nd_parse_prefix_u64(const char *text, uint64_t *ret)
 		return 0;
 	*ret = r.whole;
 	return (size_t)(p - text);
+}
+
+size_t nd_parse_prefix_i64(const char *text, int64_t *ret)
+{
+	size_t sign = text[0] == '-' ? 1 : 0, n;
+	uint64_t v = 0;
+
+	n = nd_parse_prefix_u64(text + sign, &v);
+	if (n == 0 || v > (uint64_t)INT64_MAX + sign)
+		return 0;
+	*ret = (int64_t)(sign ? -v : v);
+	return sign + n;
 }
 
 /* @value / factor and the suffix, exactly. Returns the length, 0 when the fraction has no end. */

@@ -35,6 +35,10 @@ ND_MUST_CHECK int nd_parse_double(const char *text, double *ret);
 
 /** nd_parse_prefix_u64() - digits @text starts with. Return: bytes used, 0 when none or too big. */
 size_t nd_parse_prefix_u64(const char *text, uint64_t *ret);
+/** nd_parse_prefix_i64() - the same behind an optional '-'. */
+size_t nd_parse_prefix_i64(const char *text, int64_t *ret);
+/** nd_parse_prefix_double() - what nd_parse_double() takes, at the front of @text. Return: bytes used, or 0. */
+size_t nd_parse_prefix_double(const char *text, double *ret);
 
 /** nd_format_unit() - shortest text that reads back to @value: "10s", "64Ki", "1500", "1M". */
 const char *nd_format_unit(uint64_t value, enum nd_unit unit, char *buf, size_t size);

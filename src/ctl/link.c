@@ -14,6 +14,7 @@
 
 #define QUEUE_MAX       ((size_t)64 << 20)
 #define BUFFER_FIRST    4096u
+#define BUFFER_KEPT     65536u /* a larger one, after a result, goes back to the system */
 #define READ_BUDGET     ((size_t)1 << 18) /* per wake, so that one link does not hold the others up */
 #define CLOSE_NS        (5 * ND_NS_PER_S)
 #define FAREWELL_NS     ND_NS_PER_S /* flushed: how long the peer may take to close its side */
@@ -166,21 +167,32 @@ static void go_down_later(struct nd_link *k, int error, const char *words)
 
 /* ---- writing ---- */
 
-/* Bytes left to write, or a negative errno. */
+/* Write until the socket is full. Return: bytes written, negative errno. */
+static ssize_t write_some(const struct nd_link *k, const uint8_t *data, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t w = send(k->fd, data + done, n - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0 && errno == EAGAIN)
+			break;
+		if (w < 0)
+			return -errno;
+		done += (size_t)w;
+	}
+	return (ssize_t)done;
+}
+
 static int flush(struct nd_link *k, bool *ret_empty)
 {
-	while (k->out.from < k->out.to) {
-		ssize_t n = send(k->fd, k->out.data + k->out.from, k->out.to - k->out.from,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t n = write_some(k, k->out.data + k->out.from, k->out.to - k->out.from);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			break;
-		if (n < 0)
-			return -errno;
-		k->out.from += (size_t)n;
-	}
+	if (n < 0)
+		return (int)n;
+	k->out.from += (size_t)n;
 	*ret_empty = k->out.from == k->out.to;
 	if (*ret_empty && k->out.room > BUFFER_FIRST)
 		drop_buffer(&k->out);
@@ -209,8 +221,8 @@ static void write_more(struct nd_link *k)
 
 void nd_link_send(struct nd_link *k, const void *data, size_t n)
 {
-	bool empty = false;
-	int r;
+	bool was_empty = k->out.from == k->out.to;
+	ssize_t done = 0;
 
 	if (k->dead || k->broken != 0 || k->state == LINK_DOWN)
 		return;
@@ -218,15 +230,20 @@ void nd_link_send(struct nd_link *k, const void *data, size_t n)
 		go_down_later(k, -ENOBUFS, "the peer does not read: 64 MiB are waiting for it");
 		return;
 	}
-	if (append(&k->out, data, n) < 0) {
+	if (k->state == LINK_UP && was_empty) /* only what the socket does not take is copied */
+		done = write_some(k, data, n);
+	if (done < 0) {
+		go_down_later(k, (int)done, "writing to the peer failed");
+		return;
+	}
+	if ((size_t)done == n)
+		return;
+	if (append(&k->out, (const uint8_t *)data + done, n - (size_t)done) < 0) {
 		go_down_later(k, -ENOMEM, "no memory for a message");
 		return;
 	}
-	if (k->state != LINK_UP)
-		return;
-	r = flush(k, &empty);
-	if (r < 0)
-		go_down_later(k, r, "writing to the peer failed");
+	if (k->state == LINK_UP && was_empty && nd_watch_want(k->watch, true, true) < 0)
+		go_down_later(k, -ENOMEM, "writing to the peer failed");
 }
 
 void nd_link_close(struct nd_link *k)
@@ -269,6 +286,8 @@ static void cut_messages(struct nd_link *k)
 		}
 		k->in.from += (size_t)n;
 		k->ops.message(k->user, at, (size_t)n);
+		if (k->in.from == k->in.to && k->in.room > BUFFER_KEPT)
+			drop_buffer(&k->in);
 	}
 }
 

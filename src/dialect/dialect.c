@@ -5,7 +5,7 @@
 
 #include "dialect/int.h"
 
-#define KEEP_BYTES (1u << 20) /* a larger buffer, after a result, goes back to the system */
+#define KEEP_BYTES (64u << 10) /* a larger buffer, after a result, goes back to the system */
 
 static const struct nd_dialect *const dialects[] = {
 #define ND_DIALECT(name) &nd_dialect_##name,

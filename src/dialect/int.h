@@ -100,7 +100,6 @@ struct nd_native {
 	uint64_t cpus, datagram_bytes;
 
 	struct nd_arena kept, passing;
-	struct nd_str out; /* the message being written */
 
 	/* while in event() */
 	uint64_t now_ns;

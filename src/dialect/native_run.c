@@ -21,20 +21,29 @@ static uint64_t later(uint64_t at_ns, uint64_t by_ns)
 	return __builtin_add_overflow(at_ns, by_ns, &sum) ? UINT64_MAX - 1 : sum;
 }
 
-static void emit_message(struct nd_native *d, int code)
+/* Written where the session reads it: a result is large enough not to be held twice. -EMSGSIZE, -ENOMEM. */
+static int try_send(struct nd_native *d, enum nd_native_message m, const struct nd_native_body *b)
 {
-	if (code == 0)
-		nd_verbs_send(d->verbs, d->link, d->out.data, d->out.len);
-	else
-		d->verbs->failed = true; /* no memory, or a plan of over 16 MiB, which cannot be */
+	struct nd_str *out = &d->verbs->data;
+	size_t at = out->len;
+	int code = nd_native_encode(m, b, out);
+	struct nd_verb_item *v;
+
+	if (code < 0) {
+		out->len = at;
+		return code;
+	}
+	v = nd_verbs_add(d->verbs, ND_DO_SEND);
+	v->link = d->link;
+	v->data_at = at;
+	v->n = out->len - at;
+	return 0;
 }
 
 void nd_native_send(struct nd_native *d, enum nd_native_message m, const struct nd_native_body *b)
 {
-	if (!d->linked)
-		return;
-	nd_str_reset(&d->out);
-	emit_message(d, nd_native_encode(m, b, &d->out));
+	if (d->linked && try_send(d, m, b) < 0)
+		d->verbs->failed = true; /* no memory, or a plan of over 16 MiB, which cannot be */
 }
 
 static void send_sentence(struct nd_native *d, enum nd_native_message m, const char *text)
@@ -239,18 +248,16 @@ static void send_result(struct nd_native *d, const struct nd_side *side)
 {
 	struct nd_side whole = *side;
 	struct nd_native_body b = { .side = &whole };
-	int code;
+	int code = try_send(d, ND_MSG_RESULT, &b);
 
-	nd_str_reset(&d->out);
-	code = nd_native_encode(ND_MSG_RESULT, &b, &d->out);
 	while (code == -EMSGSIZE && !b.intervals_omitted) {
 		b.intervals_omitted = b.flows_omitted;
 		b.flows_omitted = true;
 		b.side = without_rows(d, side, !b.intervals_omitted);
-		nd_str_reset(&d->out);
-		code = b.side ? nd_native_encode(ND_MSG_RESULT, &b, &d->out) : -ENOMEM;
+		code = b.side ? try_send(d, ND_MSG_RESULT, &b) : -ENOMEM;
 	}
-	emit_message(d, code);
+	if (code < 0)
+		d->verbs->failed = true;
 }
 
 /* ---- events of this end ---- */

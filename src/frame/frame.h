@@ -25,13 +25,13 @@ struct nd_batch {
 /* Per flow and direction, in the flow's slot; zeroed before the run. */
 struct nd_frame_state {
 	uint64_t flow; /* number over the whole test */
-	uint64_t
-		next; /* send: next number; receive: last number + 1; stream: offset of the next byte */
+	/* send: next sequence number; receive: number of the last message, plus 1; stream: next offset */
+	uint64_t next;
 	struct nd_seq *seq; /* receive, datagrams: owned by the flow; NULL for streams */
 	uint64_t message_bytes;
-	uint64_t
-		tail_bytes; /* receive: length of the flow's shorter last message; 0: not here yet */
-	bool datagram;      /* set by the engine when the flow begins */
+	/* receive: length of the flow's last message, when shorter; 0: it has not come */
+	uint64_t tail_bytes;
+	bool datagram; /* set by the engine when the flow begins */
 };
 
 struct nd_frame {

@@ -182,8 +182,9 @@ static void join_flow_received(const struct nd_direction *d, const struct nd_par
 		ret->error = rx->error;
 }
 
-static void join_flow(const struct nd_join *j, const struct nd_flow_row *tx,
-		      const struct nd_flow_row *rx, struct nd_flow_joint *ret)
+/* The rows of both ends may go when they are joined: what is said of a flow is copied. */
+static int join_flow(const struct nd_join *j, const struct nd_flow_row *tx,
+		     const struct nd_flow_row *rx, struct nd_flow_joint *ret)
 {
 	nd_table_unknown(&nd_flow_joint_table, ret);
 	if (tx && j->tx)
@@ -192,6 +193,10 @@ static void join_flow(const struct nd_join *j, const struct nd_flow_row *tx,
 		join_flow_received(j->d, j->rx, rx, ret);
 	if (j->d->datagram && !j->d->transactional)
 		ret->lost_messages = nd_minus(ret->sent_messages, ret->received_messages);
+	if (!ret->error)
+		return 0;
+	ret->error = nd_arena_dup(&j->r->arena, ret->error);
+	return ret->error ? 0 : -ENOMEM;
 }
 
 static int join_spread(struct nd_direction *d)
@@ -260,10 +265,10 @@ int nd_join_flows(const struct nd_join *j)
 	if (r < 0)
 		return r;
 	row = j->d->flow_rows.v;
-	while (next_pair(&a, &b, &x, &y))
-		join_flow(j, x, y, row++);
-	if (j->d->flow_rows.n == 0)
-		return 0;
+	while (r == 0 && next_pair(&a, &b, &x, &y))
+		r = join_flow(j, x, y, row++);
+	if (r < 0 || j->d->flow_rows.n == 0)
+		return r;
 	r = join_spread(j->d);
 	return r < 0 ? r : join_skew(j->d, tx);
 }

@@ -47,17 +47,20 @@ static uint64_t lost_of(const struct nd_counters *c)
 
 uint32_t nd_run_intervals(const struct nd_run *r)
 {
-	uint32_t least = UINT32_MAX;
+	uint32_t least = UINT32_MAX, most = 0;
 
 	for (uint32_t i = 0; i < r->worker_n; i++) {
 		const struct nd_worker *w = &r->workers[i];
+		/* before the series: a worker that is over has made its last mark */
+		bool over = atomic_load_explicit(&w->state, memory_order_acquire) == ND_WORKER_OVER;
 		uint32_t n = nd_series_count(&w->series[0]);
 
-		if (atomic_load_explicit(&w->state, memory_order_acquire) == ND_WORKER_OVER)
-			continue; /* it will not complete any more */
-		least = ND_MIN(least, n ? n - 1 : 0);
+		n = n ? n - 1 : 0;
+		most = ND_MAX(most, n);
+		if (!over) /* else it will complete no more than it has */
+			least = ND_MIN(least, n);
 	}
-	return least == UINT32_MAX ? 0 : least;
+	return ND_MIN(least, most);
 }
 
 /* Add one worker's stretch to an interval; instants are averaged over @workers. */
@@ -290,14 +293,10 @@ static int lane_tcp(const struct nd_run *r, unsigned lane, struct nd_part *p)
 	sum_last(r, lane, &t);
 	for (uint32_t i = 0; i < r->worker_n && e == 0; i++) {
 		const struct nd_tcp_tally *tally = &r->workers[i].tcp[lane];
-		struct nd_hist_view one = { 0 };
 
 		if (!tally->rtt)
 			continue;
-		e = nd_hist_read(tally->rtt, &one);
-		if (e == 0)
-			e = nd_hist_view_add(&all, &one);
-		nd_hist_view_done(&one);
+		e = nd_hist_view_take(&all, tally->rtt);
 		cwnd += tally->cwnd_sum;
 		cwnds += tally->cwnd_n;
 	}
@@ -332,16 +331,9 @@ static int lane_rtt(const struct nd_run *r, unsigned lane, struct nd_part *p)
 	struct nd_hist_view all = { .min_ns = UINT64_MAX };
 	int e = 0;
 
-	for (uint32_t i = 0; i < r->worker_n && e == 0; i++) {
-		struct nd_hist_view one = { 0 };
-
-		if (!r->workers[i].io.rtt[lane])
-			continue;
-		e = nd_hist_read(r->workers[i].io.rtt[lane], &one);
-		if (e == 0)
-			e = nd_hist_view_add(&all, &one);
-		nd_hist_view_done(&one);
-	}
+	for (uint32_t i = 0; i < r->worker_n && e == 0; i++)
+		if (r->workers[i].io.rtt[lane])
+			e = nd_hist_view_take(&all, r->workers[i].io.rtt[lane]);
 	if (e == 0 && all.count) {
 		p->rtt_count = all.count;
 		p->rtt_min_us = (double)all.min_ns / 1e3;

@@ -2,7 +2,9 @@
 /* This end's contribution to the result: parts, CPU and counters of the machine. */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/fd.h"
 #include "run/int.h"
 
 static uint64_t least_window_ns(const struct nd_run *r)
@@ -38,6 +40,17 @@ static int machine(struct nd_run *r, struct nd_arena *a, struct nd_machine *ret)
 	return e == -ENODATA ? 0 : e;
 }
 
+/* Nobody works any more: what is kept per flow goes before the rows are written, sent, and joined. */
+static void release_flows(struct nd_run *r)
+{
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		nd_layout_done(&r->workers[i]);
+		free(nd_take_ptr(r->workers[i].last));
+	}
+	for (unsigned i = 0; i < r->lane_n; i++)
+		free(nd_take_ptr(r->tx_buf[i]));
+}
+
 int nd_run_result(struct nd_run *r, struct nd_arena *a, struct nd_side *ret, struct nd_err *err)
 {
 	uint64_t start = atomic_load_explicit(&r->start_ns, memory_order_relaxed);
@@ -58,6 +71,7 @@ int nd_run_result(struct nd_run *r, struct nd_arena *a, struct nd_side *ret, str
 		if (e < 0)
 			return e;
 	}
+	release_flows(r);
 	if (machine(r, a, &ret->machine) < 0)
 		return nd_fail(err, -ENOMEM, "no memory for the machine's counters");
 	return 0;

@@ -101,29 +101,6 @@ static int view_new(struct nd_hist_view *v, uint32_t n)
 	return v->v ? 0 : -ENOMEM;
 }
 
-int nd_hist_read(const struct nd_hist *h, struct nd_hist_view *ret)
-{
-	struct nd_hist_view view;
-	uint64_t count;
-	uint32_t i;
-
-	if (view_new(&view, BUCKET_COUNT) < 0)
-		return -ENOMEM;
-	for (i = 0; i < BUCKET_COUNT; i++) {
-		count = load(&h->v[i]);
-		if (count == 0) /* pages of zeros stay untouched on both sides */
-			continue;
-		view.v[i] = count;
-		view.count += count;
-	}
-	view.sum_ns = load(&h->sum_ns);
-	view.min_ns = load(&h->min_ns);
-	view.max_ns = load(&h->max_ns);
-	view.clipped = load(&h->clipped);
-	*ret = view;
-	return 0;
-}
-
 /* Room for @n buckets in a view that is all zeros, or has fewer. */
 static int view_grow(struct nd_hist_view *v, uint32_t n)
 {
@@ -140,6 +117,39 @@ static int view_grow(struct nd_hist_view *v, uint32_t n)
 	free(v->v);
 	v->v = bigger;
 	v->n = n;
+	return 0;
+}
+
+int nd_hist_view_take(struct nd_hist_view *sum, const struct nd_hist *h)
+{
+	uint64_t count;
+	uint32_t i;
+
+	if (view_grow(sum, BUCKET_COUNT) < 0)
+		return -ENOMEM;
+	if (sum->count == 0) /* all zeros is a good empty view, too */
+		sum->min_ns = UINT64_MAX;
+	for (i = 0; i < BUCKET_COUNT; i++) {
+		count = load(&h->v[i]);
+		if (count == 0) /* pages of zeros stay untouched on both sides */
+			continue;
+		sum->v[i] += count;
+		sum->count += count;
+	}
+	sum->sum_ns += load(&h->sum_ns);
+	sum->min_ns = ND_MIN(sum->min_ns, load(&h->min_ns));
+	sum->max_ns = ND_MAX(sum->max_ns, load(&h->max_ns));
+	sum->clipped += load(&h->clipped);
+	return 0;
+}
+
+int nd_hist_read(const struct nd_hist *h, struct nd_hist_view *ret)
+{
+	struct nd_hist_view view = { 0 };
+
+	if (nd_hist_view_take(&view, h) < 0)
+		return -ENOMEM;
+	*ret = view;
 	return 0;
 }
 

@@ -27,6 +27,8 @@ void nd_hist_record(struct nd_hist *h, uint64_t ns);
 void nd_hist_record_n(struct nd_hist *h, uint64_t ns, uint64_t times);
 /** nd_hist_read() - copy into a view, any thread, while the owner records. -ENOMEM. */
 ND_MUST_CHECK int nd_hist_read(const struct nd_hist *h, struct nd_hist_view *ret);
+/** nd_hist_view_take() - nd_hist_read() and nd_hist_view_add() without the view in between. -ENOMEM. */
+ND_MUST_CHECK int nd_hist_view_take(struct nd_hist_view *sum, const struct nd_hist *h);
 ND_MUST_CHECK int nd_hist_view_add(struct nd_hist_view *sum, const struct nd_hist_view *v);
 /** nd_hist_view_since() - @now - @then; min and max become bucket bounds. -ENOMEM. */
 ND_MUST_CHECK int nd_hist_view_since(const struct nd_hist_view *now,

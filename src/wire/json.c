@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Structs to JSON text and back, by their field rows. */
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
-#include "wire/wire.h"
+#include "wire/int.h"
 
 /* ---- writing ---- */
-
-static bool travels(const struct nd_field *f)
-{
-	return !(f->show & (ND_HIDE_PEER | ND_NOT_WIRE));
-}
 
 static const char *enum_name(const struct nd_field *f, const void *at)
 {
@@ -25,8 +19,7 @@ static const char *enum_name(const struct nd_field *f, const void *at)
 	return NULL;
 }
 
-/* Can this value be left out, because reading nothing gives the same? */
-static bool is_unknown(const struct nd_field *f, const void *at)
+bool nd_wire_is_unknown(const struct nd_field *f, const void *at)
 {
 	switch (f->type) {
 	case ND_T_U64:
@@ -53,9 +46,10 @@ static bool is_unknown(const struct nd_field *f, const void *at)
 	return false;
 }
 
-static void put_scalar(struct nd_json *j, const char *key, const struct nd_field *f, const void *at)
+void nd_wire_put_scalar(struct nd_json *j, const char *key, const struct nd_field *f,
+			const void *at)
 {
-	if (is_unknown(f, at)) {
+	if (nd_wire_is_unknown(f, at)) {
 		nd_json_null(j, key);
 		return;
 	}
@@ -84,78 +78,21 @@ static void put_scalar(struct nd_json *j, const char *key, const struct nd_field
 	}
 }
 
-static bool is_scalar(const struct nd_field *f)
-{
-	return f->type <= ND_T_ENUM;
-}
-
-/* Same text on the wire? */
-static bool is_equal(const struct nd_field *f, const void *a, const void *b)
-{
-	if (is_unknown(f, a) || is_unknown(f, b))
-		return is_unknown(f, a) && is_unknown(f, b);
-	switch (f->type) {
-	case ND_T_U64:
-	case ND_T_I64:
-	case ND_T_F64: /* bit for bit: -0.0 is not 0.0 */
-		return !memcmp(a, b, sizeof(uint64_t));
-	case ND_T_BOOL:
-		return *(const bool *)a == *(const bool *)b;
-	case ND_T_STR:
-		return !strcmp(*(const char *const *)a, *(const char *const *)b);
-	case ND_T_ENUM:
-		return !memcmp(a, b, sizeof(int));
-	default:
-		return false;
-	}
-}
-
-static const void *item_at(const struct nd_list *list, uint64_t i, size_t size)
-{
-	return (const char *)list->v + (size_t)i * size;
-}
-
-static void put_column(struct nd_json *j, const struct nd_field *f, const struct nd_list *list,
-		       size_t size, bool is_first)
-{
-	const void *first = nd_field_at(list->v, f);
-	uint64_t i;
-
-	for (i = 1; i < list->n; i++)
-		if (!is_equal(f, first, nd_field_at(item_at(list, i, size), f)))
-			break;
-	if (i == list->n && !is_first) {
-		if (!is_unknown(f, first))
-			put_scalar(j, f->key, f, first);
-		return;
-	}
-	nd_json_open(j, f->key, '[');
-	for (i = 0; i < list->n; i++)
-		put_scalar(j, NULL, f, nd_field_at(item_at(list, i, size), f));
-	nd_json_close(j, ']');
-}
-
 static void put_list(struct nd_json *j, const struct nd_field *f, const struct nd_list *list)
 {
 	const struct nd_table *t = f->table;
-	bool is_first = true;
 	uint64_t i;
 
 	if (t->columns) {
 		nd_json_open(j, f->key, '{');
-		nd_row_for_each(c, t) {
-			if (!travels(c) || !is_scalar(c))
-				continue;
-			put_column(j, c, list, t->size, is_first);
-			is_first = false;
-		}
+		nd_wire_put_columns(j, t, list);
 		nd_json_close(j, '}');
 		return;
 	}
 	nd_json_open(j, f->key, '[');
 	for (i = 0; i < list->n; i++) {
 		nd_json_open(j, NULL, '{');
-		nd_wire_put(j, t, item_at(list, i, t->size));
+		nd_wire_put(j, t, nd_wire_item(list, i, t->size));
 		nd_json_close(j, '}');
 	}
 	nd_json_close(j, ']');
@@ -177,10 +114,10 @@ void nd_wire_put(struct nd_json *j, const struct nd_table *table, const void *ba
 	nd_row_for_each(f, table) {
 		const void *at = nd_field_at(base, f);
 
-		if (!travels(f) || is_unknown(f, at))
+		if (!nd_wire_travels(f) || nd_wire_is_unknown(f, at))
 			continue;
-		if (is_scalar(f)) {
-			put_scalar(j, f->key, f, at);
+		if (nd_wire_is_scalar(f)) {
+			nd_wire_put_scalar(j, f->key, f, at);
 		} else if (f->type == ND_T_STRV) {
 			put_strv(j, f->key, at);
 		} else if (f->type == ND_T_LIST) {
@@ -196,22 +133,15 @@ void nd_wire_put(struct nd_json *j, const struct nd_table *table, const void *ba
 
 /* ---- reading ---- */
 
-/* What stays the same all the way down. */
-struct reader {
-	struct nd_arena *arena;
-	uint64_t max_items;
-	struct nd_err *err;
-};
+static int get_object(const struct nd_wire_reader *r, const json_t *object,
+		      const struct nd_table *table, void *base);
 
-static int get_object(const struct reader *r, const json_t *object, const struct nd_table *table,
-		      void *base);
-
-static int bad(const struct reader *r, const char *key, const char *what)
+int nd_wire_bad(const struct nd_wire_reader *r, const char *key, const char *what)
 {
 	return nd_fail(r->err, -EBADMSG, "'%s': %s", key, what);
 }
 
-static int no_room(const struct reader *r, const char *key)
+static int no_room(const struct nd_wire_reader *r, const char *key)
 {
 	return nd_fail(r->err, -ENOMEM, "'%s': no memory, or more than is allowed", key);
 }
@@ -233,16 +163,17 @@ static void mask_controls(char *text, size_t n)
 	}
 }
 
-static int get_str(const struct reader *r, const char *key, const json_t *v, const char **ret)
+static int get_str(const struct nd_wire_reader *r, const char *key, const json_t *v,
+		   const char **ret)
 {
 	size_t n;
 	char *copy;
 
 	if (!json_is_string(v))
-		return bad(r, key, "is not a string");
+		return nd_wire_bad(r, key, "is not a string");
 	n = json_string_length(v);
 	if (n > ND_WIRE_STRING_MAX)
-		return bad(r, key, "is too long a string");
+		return nd_wire_bad(r, key, "is too long a string");
 	copy = nd_arena_alloc(r->arena, n + 1, 1);
 	if (!copy)
 		return no_room(r, key);
@@ -252,12 +183,13 @@ static int get_str(const struct reader *r, const char *key, const json_t *v, con
 	return 0;
 }
 
-static int get_enum(const struct reader *r, const struct nd_field *f, const json_t *v, void *at)
+static int get_enum(const struct nd_wire_reader *r, const struct nd_field *f, const json_t *v,
+		    void *at)
 {
 	int i;
 
 	if (!json_is_string(v))
-		return bad(r, f->key, "is not a string");
+		return nd_wire_bad(r, f->key, "is not a string");
 	i = nd_enum_find(f->names, json_string_value(v));
 	if (i < 0)
 		return nd_fail(r->err, -EBADMSG, "'%s': no such value: '%.40s'", f->key,
@@ -266,27 +198,28 @@ static int get_enum(const struct reader *r, const struct nd_field *f, const json
 	return 0;
 }
 
-static int get_scalar(const struct reader *r, const struct nd_field *f, const json_t *v, void *at)
+int nd_wire_get_scalar(const struct nd_wire_reader *r, const struct nd_field *f, const json_t *v,
+		       void *at)
 {
 	switch (f->type) {
 	case ND_T_U64:
 		if (!json_is_integer(v) || json_integer_value(v) < 0)
-			return bad(r, f->key, "is not a whole number from 0");
+			return nd_wire_bad(r, f->key, "is not a whole number from 0");
 		*(uint64_t *)at = (uint64_t)json_integer_value(v);
 		return 0;
 	case ND_T_I64:
 		if (!json_is_integer(v))
-			return bad(r, f->key, "is not a whole number");
+			return nd_wire_bad(r, f->key, "is not a whole number");
 		*(int64_t *)at = (int64_t)json_integer_value(v);
 		return 0;
 	case ND_T_F64:
 		if (!json_is_number(v))
-			return bad(r, f->key, "is not a number");
+			return nd_wire_bad(r, f->key, "is not a number");
 		*(double *)at = json_number_value(v);
 		return 0;
 	case ND_T_BOOL:
 		if (!json_is_boolean(v))
-			return bad(r, f->key, "is neither true nor false");
+			return nd_wire_bad(r, f->key, "is neither true nor false");
 		*(bool *)at = json_is_true(v);
 		return 0;
 	case ND_T_STR:
@@ -294,18 +227,19 @@ static int get_scalar(const struct reader *r, const struct nd_field *f, const js
 	case ND_T_ENUM:
 		return get_enum(r, f, v, at);
 	default:
-		return bad(r, f->key, "cannot stand here");
+		return nd_wire_bad(r, f->key, "cannot stand here");
 	}
 }
 
-static int get_strv(const struct reader *r, const char *key, const json_t *v, struct nd_strv *ret)
+static int get_strv(const struct nd_wire_reader *r, const char *key, const json_t *v,
+		    struct nd_strv *ret)
 {
 	size_t i, n = json_array_size(v); /* 0 for what is no array */
 
 	if (!json_is_array(v))
-		return bad(r, key, "is not a list");
+		return nd_wire_bad(r, key, "is not a list");
 	if (n > ND_MIN(r->max_items, ND_WIRE_ROWS_MAX))
-		return bad(r, key, "is too long a list");
+		return nd_wire_bad(r, key, "is too long a list");
 	if (n == 0)
 		return 0;
 	ret->v = nd_arena_alloc(r->arena, n, sizeof(*ret->v));
@@ -321,129 +255,47 @@ static int get_strv(const struct reader *r, const char *key, const json_t *v, st
 	return 0;
 }
 
-static void *list_item(const struct nd_list *list, uint64_t i, size_t size)
-{
-	return (char *)list->v + (size_t)i * size;
-}
-
-/* Items of a list that is about to be filled; all members unknown. */
-static int new_items(const struct reader *r, const struct nd_field *f, size_t n,
-		     struct nd_list *ret)
+int nd_wire_new_items(const struct nd_wire_reader *r, const struct nd_field *f, size_t n,
+		      struct nd_list *ret)
 {
 	uint64_t i;
 
 	if (nd_list_new(r->arena, ret, n, f->table->size) < 0)
 		return no_room(r, f->key);
 	for (i = 0; i < n; i++)
-		nd_table_unknown(f->table, list_item(ret, i, f->table->size));
+		nd_table_unknown(f->table, nd_wire_item(ret, i, f->table->size));
 	return 0;
 }
 
-static int get_rows(const struct reader *r, const struct nd_field *f, const json_t *v,
+static int get_rows(const struct nd_wire_reader *r, const struct nd_field *f, const json_t *v,
 		    struct nd_list *ret)
 {
 	size_t i, n = json_array_size(v);
 	int code;
 
 	if (!json_is_array(v))
-		return bad(r, f->key, "is not a list");
+		return nd_wire_bad(r, f->key, "is not a list");
 	if (n > ND_MIN(r->max_items, ND_WIRE_ROWS_MAX))
-		return bad(r, f->key, "is too long a list");
-	code = new_items(r, f, n, ret);
+		return nd_wire_bad(r, f->key, "is too long a list");
+	code = nd_wire_new_items(r, f, n, ret);
 	for (i = 0; i < n && code == 0; i++) {
 		const json_t *item = json_array_get(v, i);
 
 		if (!json_is_object(item))
-			return bad(r, f->key, "holds something that is not an object");
-		code = get_object(r, item, f->table, list_item(ret, i, f->table->size));
+			return nd_wire_bad(r, f->key, "holds something that is not an object");
+		code = get_object(r, item, f->table, nd_wire_item(ret, i, f->table->size));
 	}
 	return code;
 }
 
-/* The number of items: the length that all arrays among the columns have. */
-static int count_columns(const struct reader *r, const struct nd_field *f, const json_t *v,
-			 size_t *ret)
-{
-	bool found = false;
-	size_t n = 0;
-
-	nd_row_for_each(c, f->table) {
-		const json_t *column = json_object_get(v, c->key);
-
-		if (!travels(c) || !json_is_array(column))
-			continue;
-		if (found && json_array_size(column) != n)
-			return bad(r, f->key, "has columns of different length");
-		n = json_array_size(column);
-		found = true;
-	}
-	if (n > r->max_items)
-		return bad(r, f->key, "is too long a list");
-	*ret = n;
-	return 0;
-}
-
-static int get_column(const struct reader *r, const struct nd_field *c, const json_t *v,
-		      const struct nd_list *list, size_t size)
-{
-	bool is_array = json_is_array(v);
-	uint64_t i;
-
-	if (list->n == 0)
-		return 0;
-	if (!is_array) { /* one value for all: read once, so that a string is stored once */
-		void *first = nd_field_in(list->v, c);
-		size_t bytes = c->type == ND_T_BOOL   ? sizeof(bool)
-			       : c->type == ND_T_ENUM ? sizeof(int)
-						      : sizeof(uint64_t);
-		int code = get_scalar(r, c, v, first);
-
-		for (i = 1; i < list->n && code == 0; i++)
-			memcpy(nd_field_in(list_item(list, i, size), c), first, bytes);
-		return code;
-	}
-	for (i = 0; i < list->n; i++) {
-		const json_t *item = json_array_get(v, (size_t)i);
-		int code = 0;
-
-		if (!json_is_null(item))
-			code = get_scalar(r, c, item, nd_field_in(list_item(list, i, size), c));
-		if (code < 0)
-			return code;
-	}
-	return 0;
-}
-
-static int get_columns(const struct reader *r, const struct nd_field *f, const json_t *v,
-		       struct nd_list *ret)
-{
-	size_t n = 0;
-	int code;
-
-	if (!json_is_object(v))
-		return bad(r, f->key, "is not an object of columns");
-	code = count_columns(r, f, v, &n);
-	if (code == 0)
-		code = new_items(r, f, n, ret);
-	nd_row_for_each(c, f->table) {
-		const json_t *column = json_object_get(v, c->key);
-
-		if (code < 0)
-			break;
-		if (!travels(c) || !is_scalar(c) || !column || json_is_null(column))
-			continue;
-		code = get_column(r, c, column, ret, f->table->size);
-	}
-	return code;
-}
-
-static int get_opt(const struct reader *r, const struct nd_field *f, const json_t *v, void *at)
+static int get_opt(const struct nd_wire_reader *r, const struct nd_field *f, const json_t *v,
+		   void *at)
 {
 	void *item;
 	int code;
 
 	if (!json_is_object(v))
-		return bad(r, f->key, "is not an object");
+		return nd_wire_bad(r, f->key, "is not an object");
 	item = nd_arena_alloc(r->arena, 1, f->table->size);
 	if (!item)
 		return no_room(r, f->key);
@@ -454,34 +306,35 @@ static int get_opt(const struct reader *r, const struct nd_field *f, const json_
 	return code;
 }
 
-static int get_member(const struct reader *r, const struct nd_field *f, const json_t *v, void *at)
+static int get_member(const struct nd_wire_reader *r, const struct nd_field *f, const json_t *v,
+		      void *at)
 {
 	switch (f->type) {
 	case ND_T_STRV:
 		return get_strv(r, f->key, v, at);
 	case ND_T_GROUP:
 		if (!json_is_object(v))
-			return bad(r, f->key, "is not an object");
+			return nd_wire_bad(r, f->key, "is not an object");
 		return get_object(r, v, f->table, at);
 	case ND_T_OPT:
 		return get_opt(r, f, v, at);
 	case ND_T_LIST:
-		return f->table->columns ? get_columns(r, f, v, at) : get_rows(r, f, v, at);
+		return f->table->columns ? nd_wire_get_columns(r, f, v, at) : get_rows(r, f, v, at);
 	default:
-		return get_scalar(r, f, v, at);
+		return nd_wire_get_scalar(r, f, v, at);
 	}
 }
 
 /* Recursion is as deep as the tables are. */
-static int get_object(const struct reader *r, const json_t *object, const struct nd_table *table,
-		      void *base)
+static int get_object(const struct nd_wire_reader *r, const json_t *object,
+		      const struct nd_table *table, void *base)
 {
 	nd_table_unknown(table, base);
 	nd_row_for_each(f, table) {
 		const json_t *v = json_object_get(object, f->key);
 		int code;
 
-		if (!travels(f) || !v || json_is_null(v))
+		if (!nd_wire_travels(f) || !v || json_is_null(v))
 			continue;
 		code = get_member(r, f, v, nd_field_in(base, f));
 		if (code < 0)
@@ -493,7 +346,7 @@ static int get_object(const struct reader *r, const json_t *object, const struct
 int nd_wire_get(const struct json_t *object, const struct nd_table *table, void *base,
 		struct nd_arena *a, uint64_t max_items, struct nd_err *err)
 {
-	const struct reader r = { .arena = a, .max_items = max_items, .err = err };
+	const struct nd_wire_reader r = { .arena = a, .max_items = max_items, .err = err };
 
 	if (!json_is_object(object))
 		return nd_fail(err, -EBADMSG, "'%s': is not an object", table->name);

@@ -36,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
 	uint64_t prefix = 0;
+	int64_t signed_prefix = 0;
 	double d = 0;
 	unsigned unit;
 	int r;
@@ -48,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unit = 0; unit < ND_UNIT_MAX; unit++)
 		check_unit(text, unit);
 	check(nd_parse_prefix_u64(text, &prefix) <= strlen(text));
+	check(nd_parse_prefix_i64(text, &signed_prefix) <= strlen(text));
+	check(nd_parse_prefix_double(text, &d) <= strlen(text) && d - d == 0);
 	r = nd_parse_double(text, &d);
 	check(r == -EINVAL || (r == 0 && d - d == 0)); /* finite */
 	free(text);

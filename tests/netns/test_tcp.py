@@ -10,14 +10,6 @@ DEAF = pytest.mark.xfail(strict=False, reason="the server gives the TCP sockets 
                                               "of the socket options of the plan")
 
 
-@pytest.fixture
-def pair(lab, serve):
-    """Two hosts, the second with a server."""
-    net = lab()
-    net.server = serve(net.b)
-    return net
-
-
 def run(pair, stream_json, *args, **kwargs):
     report = stream_json(pair.a, pair.server, *args, **kwargs)
     check_report(report)

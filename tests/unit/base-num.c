@@ -52,6 +52,18 @@ struct prefix_case {
 	uint64_t value;
 };
 
+struct signed_prefix_case {
+	const char *text;
+	size_t used;
+	int64_t value;
+};
+
+struct double_prefix_case {
+	const char *text;
+	size_t used;
+	double value;
+};
+
 /* clang-format off */
 static const struct number_case numbers[] = {
 	{ "0",                       ND_UNIT_COUNT,   0,       0 },
@@ -215,6 +227,37 @@ static const struct prefix_case prefixes[] = {
 	{ "18446744073709551616", 0,  0 },
 };
 
+static const struct signed_prefix_case signed_prefixes[] = {
+	{ "",                     0,  0 },
+	{ "-",                    0,  0 },
+	{ "--1",                  0,  0 },
+	{ "+1",                   0,  0 },
+	{ " 1",                   0,  0 },
+	{ "-0",                   2,  0 },
+	{ "-12 34",               3,  -12 },
+	{ "12-",                  2,  12 },
+	{ "9223372036854775807",  19, INT64_MAX },
+	{ "9223372036854775808",  0,  0 },
+	{ "-9223372036854775808", 20, INT64_MIN },
+	{ "-9223372036854775809", 0,  0 },
+	{ "-18446744073709551616", 0, 0 },
+};
+
+static const struct double_prefix_case double_prefixes[] = {
+	{ "",          0, 0 },
+	{ "-",         0, 0 },
+	{ "x",         0, 0 },
+	{ " 1",        0, 0 },
+	{ "1.5 2",     3, 1.5 },
+	{ "-2e-1,",    5, -0.2 },
+	{ "1-2",       1, 1 },
+	{ "7x",        1, 7 },
+	{ "5.",        0, 0 },
+	{ "0x10",      0, 0 },
+	{ "1e999",     0, 0 },
+	{ "infinity",  0, 0 },
+};
+
 /* clang-format on */
 
 static void reads_numbers(void **state)
@@ -333,6 +376,29 @@ static void reads_digits_in_front(void **state)
 	}
 }
 
+static void reads_numbers_in_front(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(signed_prefixes); i++) {
+		const struct signed_prefix_case *c = &signed_prefixes[i];
+		int64_t v = UNTOUCHED;
+		size_t used = nd_parse_prefix_i64(c->text, &v);
+
+		if (used != c->used || v != (used ? c->value : UNTOUCHED))
+			fail_msg("'%s': %zu, %" PRId64, c->text, used, v);
+	}
+	for (i = 0; i < ND_COUNTOF(double_prefixes); i++) {
+		const struct double_prefix_case *c = &double_prefixes[i];
+		double want = c->used ? c->value : UNTOUCHED, v = UNTOUCHED;
+		size_t used = nd_parse_prefix_double(c->text, &v);
+
+		if (used != c->used || fabs(v - want) > 0)
+			fail_msg("'%s': %zu, %g", c->text, used, v);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -343,6 +409,7 @@ int main(void)
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(reads_doubles),
 		cmocka_unit_test(reads_digits_in_front),
+		cmocka_unit_test(reads_numbers_in_front),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -464,7 +464,7 @@ static void broken_rules(void **state)
 		{ AT_RUN, 3, "{\"m\":\"result\"}", "'side' is missing" },
 		{ AT_RUN, 3, "{\"m\":\"result\",\"side\":{\"parts\":[{},{},{},{},{}]}}",
 		  "too long a list" },
-		{ AT_RUN, 3, "{\"m\":\"intervals\",\"list\":{\"index\":[-1]}}", "'index'" },
+		{ AT_RUN, 3, "{\"m\":\"intervals\",\"list\":{\"index\":\"-1\"}}", "'index'" },
 		{ AT_RUN, 2, "{\"m\":\"go\",\"at\":1}", "out of order" },
 	};
 

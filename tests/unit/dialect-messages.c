@@ -122,7 +122,7 @@ static void golden_intervals_and_result(void **state)
 	sample[1].index = 4;
 	expect_message(ND_MSG_INTERVALS,
 		       &(struct nd_native_body){ .list = { .v = sample, .n = 2 } },
-		       "{\"m\":\"intervals\",\"list\":{\"index\":[3,4],\"phase\":\"measure\"}}");
+		       "{\"m\":\"intervals\",\"list\":{\"index\":\"3 4\",\"phase\":\"measure\"}}");
 
 	nd_table_unknown(&nd_side_table, &side);
 	nd_table_unknown(&nd_part_table, &part);

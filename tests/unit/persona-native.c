@@ -129,7 +129,6 @@ static const struct sentence_case sentences[] = {
 	{ "stream h --verify", NULL },
 	{ "stream h --verify --payload pattern", NULL },
 	{ "stream h --verify --payload zero", "--verify needs --payload pattern" },
-	{ "stream h --verify -u", "--verify compares streams, it has no meaning with -u" },
 	{ "stream h --verify --shape rr", "--verify compares streams, it has no meaning with --shape rr" },
 	{ "stream h --shape rr -b 1M", "-b has no meaning with --shape rr, --rate sets requests per second" },
 	{ "stream h --shape rr --rate 5", NULL },

@@ -147,7 +147,7 @@ static void finds_quantiles(void **state)
 
 static void adds_and_subtracts(void **state)
 {
-	struct nd_hist_view then, now, diff, sum = { 0 }, empty = { 0 };
+	struct nd_hist_view then, now, diff, sum = { 0 }, taken = { 0 }, empty = { 0 };
 	struct nd_hist *h;
 
 	(void)state;
@@ -178,6 +178,17 @@ static void adds_and_subtracts(void **state)
 	assert_true(sum.max_ns == UINT64_MAX);
 	assert_memory_equal(sum.v, now.v, now.n * sizeof(*now.v));
 	nd_hist_view_done(&diff);
+
+	assert_int_equal(nd_hist_view_take(&taken, h), 0);
+	assert_int_equal(nd_hist_view_add(&sum, &now), 0);
+	assert_int_equal(nd_hist_view_take(&taken, h), 0);
+	assert_int_equal(taken.count, sum.count);
+	assert_int_equal(taken.sum_ns, sum.sum_ns);
+	assert_int_equal(taken.clipped, 2);
+	assert_int_equal(taken.min_ns, 10);
+	assert_true(taken.max_ns == UINT64_MAX);
+	assert_memory_equal(sum.v, taken.v, sum.n * sizeof(*sum.v));
+	nd_hist_view_done(&taken);
 
 	assert_int_equal(nd_hist_view_since(&now, &empty, &diff), 0);
 	assert_int_equal(diff.count, now.count);

@@ -22,6 +22,7 @@ static const char *const colours[] = { "red", "green", NULL };
 
 struct col {
 	uint64_t id, count;
+	int64_t shift;
 	double rate;
 	const char *word;
 	bool on;
@@ -51,6 +52,7 @@ struct outer {
 static const struct nd_field col_rows[] = {
 	ND_U64(C, id, ND_M_COUNT, 0, NULL, ""),
 	ND_U64(C, count, ND_M_COUNT, 0, NULL, ""),
+	ND_I64(C, shift, ND_M_NS, 0, NULL, ""),
 	ND_F64(C, rate, ND_M_RATE, 0, NULL, ""),
 	ND_STR(C, word, 0, NULL, ""),
 	ND_BOOL(C, on, 0, NULL, ""),
@@ -128,9 +130,10 @@ static void writes_and_reads_everything(void **state)
 	static const char text[] =
 		"{\"bytes\":9223372036854775807,\"offset\":-5,\"ratio\":0.1,\"on\":true,"
 		"\"name\":\"a\\\"b\",\"colour\":\"green\",\"words\":[\"x\",\"y\"],"
-		"\"in\":{\"n\":1},\"maybe\":{\"n\":2,\"cols\":{\"id\":[4],\"count\":1,\"on\":false,"
+		"\"in\":{\"n\":1},\"maybe\":{\"n\":2,\"cols\":{\"id\":\"4\",\"count\":1,\"on\":false,"
 		"\"colour\":\"red\"}},\"rows\":[{\"n\":3},{}],"
-		"\"cols\":{\"id\":[0,1,2],\"count\":[5,null,6],\"rate\":0.5,\"word\":[\"a\",\"b\",\"a\"],"
+		"\"cols\":{\"id\":\"0 1 9223372036854775807\",\"count\":\"5 - 6\","
+		"\"shift\":\"-7 - 9223372036854775807\",\"rate\":0.5,\"word\":[\"a\",\"b\",\"a\"],"
 		"\"on\":true,\"colour\":[\"red\",\"green\",\"red\"]}}";
 	struct nd_arena a = { 0 };
 	nd_auto_str s = { 0 };
@@ -148,6 +151,8 @@ static void writes_and_reads_everything(void **state)
 	c = o.cols.v;
 	assert_int_equal(c[0].count, 5);
 	assert_true(c[1].count == ND_UNKNOWN);
+	assert_true(c[2].id == INT64_MAX && c[2].shift == INT64_MAX);
+	assert_true(c[0].shift == -7 && c[1].shift == INT64_MIN);
 	assert_true(c[2].rate > 0.49 && c[2].rate < 0.51);
 	assert_string_equal(c[1].word, "b");
 	assert_true(c[2].on);
@@ -177,7 +182,7 @@ static void columns_shrink(void **state)
 	}
 	o.cols = (struct nd_list){ .v = many, .n = ND_COUNTOF(many) };
 	put(&o, &s);
-	assert_true(s.len < 5 * ND_COUNTOF(many) + 200);
+	assert_true(s.len < 2 * ND_COUNTOF(many) + 200);
 	assert_null(strstr(nd_str_text(&s), "rate"));
 	root = json_loads(nd_str_text(&s), 0, NULL);
 	assert_non_null(root);
@@ -190,6 +195,48 @@ static void columns_shrink(void **state)
 	nd_arena_done(&a);
 }
 
+/* Numbers of any size come back as they were, in strings longer than others may be. */
+static void columns_keep_every_number(void **state)
+{
+	static const uint64_t counts[] = { 0, 1, 10, UINT32_MAX, INT64_MAX, ND_UNKNOWN };
+	static const int64_t shifts[] = { 0, -1, 10, INT64_MAX, INT64_MIN + 1, INT64_MIN };
+	static const double rates[] = { 0.1, -0.0, 5e-324, 1.7976931348623157e308, 1e22, -1.5 };
+	static struct col many[30000];
+	struct nd_arena a = { 0 };
+	nd_auto_str s = { 0 };
+	struct nd_err err = { 0 };
+	struct outer o, back;
+	const struct col *c;
+	json_t *root;
+	size_t i;
+
+	(void)state;
+	nd_table_unknown(&outer_table, &o);
+	for (i = 0; i < ND_COUNTOF(many); i++) {
+		nd_table_unknown(&col_table, &many[i]);
+		many[i].id = i;
+		many[i].count = counts[i % ND_COUNTOF(counts)];
+		many[i].shift = shifts[i % ND_COUNTOF(shifts)];
+		many[i].rate = rates[i % ND_COUNTOF(rates)];
+	}
+	o.cols = (struct nd_list){ .v = many, .n = ND_COUNTOF(many) };
+	put(&o, &s);
+	root = json_loads(nd_str_text(&s), 0, NULL);
+	assert_non_null(root);
+	assert_true(json_string_length(json_object_get(json_object_get(root, "cols"), "id")) >
+		    ND_WIRE_STRING_MAX);
+	assert_int_equal(nd_wire_get(root, &outer_table, &back, &a, ND_COUNTOF(many), &err), 0);
+	json_decref(root);
+	assert_int_equal(back.cols.n, ND_COUNTOF(many));
+	c = back.cols.v;
+	for (i = 0; i < ND_COUNTOF(many); i++) {
+		assert_true(c[i].id == i && c[i].count == many[i].count);
+		assert_true(c[i].shift == many[i].shift);
+		assert_memory_equal(&c[i].rate, &many[i].rate, sizeof(c[i].rate));
+	}
+	nd_arena_done(&a);
+}
+
 static void skips_what_it_does_not_know(void **state)
 {
 	struct nd_arena a = { 0 };
@@ -197,11 +244,12 @@ static void skips_what_it_does_not_know(void **state)
 	struct outer o = { 0 };
 
 	(void)state;
-	assert_int_equal(get("{\"new\":{\"x\":[1]},\"hidden\":5,\"bytes\":null,\"name\":null,"
-			     "\"words\":null,\"cols\":{\"id\":[1,2],\"later\":[1,2,3],\"on\":null},"
-			     "\"ratio\":3}",
-			     &o, &a, &err),
-			 0);
+	assert_int_equal(
+		get("{\"new\":{\"x\":[1]},\"hidden\":5,\"bytes\":null,\"name\":null,"
+		    "\"words\":null,\"cols\":{\"id\":\"1 2\",\"later\":[1,2,3],\"on\":null},"
+		    "\"ratio\":3}",
+		    &o, &a, &err),
+		0);
 	assert_true(o.hidden == ND_UNKNOWN);
 	assert_true(o.bytes == ND_UNKNOWN);
 	assert_null(o.name);
@@ -232,12 +280,72 @@ static void says_what_is_wrong(void **state)
 		{ "{\"rows\":{}}", "'rows': is not a list" },
 		{ "{\"rows\":[1]}", "'rows': holds something that is not an object" },
 		{ "{\"cols\":[]}", "'cols': is not an object of columns" },
-		{ "{\"cols\":{\"id\":[1,2],\"count\":[1]}}",
+		{ "{\"cols\":{\"id\":\"1 2\",\"count\":\"1\"}}",
 		  "'cols': has columns of different length" },
-		{ "{\"cols\":{\"id\":[1,\"x\"]}}", "'id': is not a whole number from 0" },
-		{ "{\"cols\":{\"id\":[1],\"count\":\"x\"}}",
+		{ "{\"cols\":{\"id\":\"1 2\",\"on\":[true]}}",
+		  "'cols': has columns of different length" },
+		{ "{\"cols\":{\"id\":\"\",\"on\":[true]}}",
+		  "'cols': has columns of different length" },
+		{ "{\"cols\":{\"id\":[1,2]}}", "'id': is a list, not a string of numbers" },
+		{ "{\"cols\":{\"id\":\"1\",\"count\":[1]}}",
+		  "'count': is a list, not a string of numbers" },
+		{ "{\"cols\":{\"id\":\"x\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1 x\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1  2\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\" 1\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1 \"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1,2\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"+1\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"-1\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1 --\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1.0\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"0x10\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1e3\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1\\t2\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"9223372036854775808\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"18446744073709551616\"}}",
+		  "'id': holds something that is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1\",\"shift\":\"1.5\"}}",
+		  "'shift': holds something that is not a whole number" },
+		{ "{\"cols\":{\"id\":\"1\",\"shift\":\"--1\"}}",
+		  "'shift': holds something that is not a whole number" },
+		{ "{\"cols\":{\"id\":\"1\",\"shift\":\"-9223372036854775809\"}}",
+		  "'shift': holds something that is not a whole number" },
+		{ "{\"cols\":{\"id\":\"1\",\"rate\":\"1.\"}}",
+		  "'rate': holds something that is not a number" },
+		{ "{\"cols\":{\"id\":\"1\",\"rate\":\"nan\"}}",
+		  "'rate': holds something that is not a number" },
+		{ "{\"cols\":{\"id\":\"1\",\"rate\":\"inf\"}}",
+		  "'rate': holds something that is not a number" },
+		{ "{\"cols\":{\"id\":\"1\",\"rate\":\"null\"}}",
+		  "'rate': holds something that is not a number" },
+		{ "{\"cols\":{\"id\":\"1\",\"rate\":\"1e999\"}}",
+		  "'rate': holds something that is not a number" },
+		{ "{\"cols\":{\"id\":\"1\",\"rate\":\".5\"}}",
+		  "'rate': holds something that is not a number" },
+		{ "{\"cols\":{\"id\":\"1\",\"rate\":\"0x10\"}}",
+		  "'rate': holds something that is not a number" },
+		{ "{\"cols\":{\"id\":\"1\",\"count\":{}}}",
 		  "'count': is not a whole number from 0" },
-		{ "{\"cols\":{\"id\":[1],\"word\":{}}}", "'word': is not a string" },
+		{ "{\"cols\":{\"id\":\"1\",\"count\":-1}}",
+		  "'count': is not a whole number from 0" },
+		{ "{\"cols\":{\"id\":\"1\",\"word\":{}}}", "'word': is not a string" },
+		{ "{\"cols\":{\"id\":\"1\",\"on\":\"1\"}}", "'on': is neither true nor false" },
+		{ "{\"cols\":{\"id\":\"1 2\",\"word\":[\"x\",1]}}", "'word': is not a string" },
 	};
 	size_t i;
 
@@ -277,6 +385,14 @@ static void keeps_to_its_limits(void **state)
 	assert_string_equal(err.text, "'name': is too long a string");
 
 	nd_str_reset(&s);
+	nd_str_add(&s, "{\"cols\":{\"id\":\"0");
+	for (i = 0; i < 100; i++)
+		nd_str_add(&s, " 1");
+	nd_str_add(&s, "\"}}");
+	assert_int_equal(get(nd_str_text(&s), &o, &a, &err), -EBADMSG);
+	assert_string_equal(err.text, "'cols': is too long a list");
+
+	nd_str_reset(&s);
 	nd_str_add(&s, "{\"name\":\"");
 	nd_str_addc(&s, 'x', 5000);
 	nd_str_add(&s, "\"}");
@@ -303,6 +419,7 @@ int main(void)
 		cmocka_unit_test(leaves_out_what_is_unknown),
 		cmocka_unit_test(writes_and_reads_everything),
 		cmocka_unit_test(columns_shrink),
+		cmocka_unit_test(columns_keep_every_number),
 		cmocka_unit_test(skips_what_it_does_not_know),
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(keeps_to_its_limits),
