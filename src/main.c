@@ -87,8 +87,10 @@ int main(int argc, char **argv)
 	struct nd_err err = { 0 };
 	int next = nd_persona_read(argc, argv, &app.plan, &out, &err), code = CODE_DONE;
 
+	/* NOLINTBEGIN(concurrency-mt-unsafe): there is one thread */
 	(void)mallopt(M_ARENA_MAX, 1); /* threads allocate little; each more heap costs memory */
 	(void)mallopt(M_MMAP_THRESHOLD, 64 << 10); /* what is larger goes back when freed */
+	/* NOLINTEND(concurrency-mt-unsafe) */
 	(void)signal(SIGPIPE, SIG_IGN);            /* a write says EPIPE instead; cannot fail */
 	if (next == ND_NEXT_SCHEMA || next == ND_NEXT_RESULT_DOC)
 		(next == ND_NEXT_SCHEMA ? nd_result_schema : nd_result_doc)(&out);

@@ -53,8 +53,9 @@ enum nd_dialog_event_kind {
 	ND_DLG_SENT,        /* local senders have finished */
 	ND_DLG_RESULT,      /* .side: the local run is over and measured */
 	ND_DLG_FIRST_DATA,  /* first payload on .flow (languages that decide from data) */
-	ND_DLG_FLOW_CLOSED, /* .flow ended */
-	ND_DLG_STOP,        /* user or server wants the test ended; .reason */
+	ND_DLG_FLOW_CLOSED, /* a flow ended; .flow: how many are still open */
+	ND_DLG_FLOW_OPEN, /* receiver: a data connection came to .port_class, port .index; .flow: its number */
+	ND_DLG_STOP, /* user or server wants the test ended; .reason */
 	ND_DLG_PLAN, /* server: .plan as agreed by session (limits applied), .reason NULL; or refused, .reason */
 };
 
@@ -62,6 +63,7 @@ struct nd_dialog_event {
 	enum nd_dialog_event_kind what;
 	uint64_t now_ns; /* this host's monotonic clock */
 	unsigned link, port_class, timer;
+	unsigned index; /* of the port in its class: LINK_UP, FLOW_OPEN */
 	const uint8_t *data;
 	size_t n;
 	int error;
@@ -93,6 +95,8 @@ enum nd_do {
 struct nd_verb_item {
 	enum nd_do what;
 	unsigned link, port_class, timer;
+	unsigned
+		index; /* CONNECT: of the port in its class; .link comes back in LINK_UP and LINK_DOWN */
 	size_t data_at, n; /* into nd_verbs.data */
 	uint64_t at_ns, threads, quiet_ns, deadline_ns;
 	const struct nd_interval_sample *intervals; /* in the dialog's arena until the next event */

@@ -111,6 +111,9 @@ struct nd_io {
 	const struct nd_wait *wait; /* NULL: block, but nap in front of fast datagram flows */
 	struct nd_flow *flows;
 	uint32_t flow_count, done_count;
+	uint32_t
+		flow_room; /* slots of .flows; more than flow_count when flows come while it runs */
+	bool open_ended;   /* being done with all flows is no reason to leave */
 	struct nd_counters c[ND_MAX_WORKLOADS]; /* sum over the flows of each lane, kept in step */
 	struct nd_hist *rtt[ND_MAX_WORKLOADS];  /* rr: service times; NULL otherwise */
 	struct nd_hist *response[ND_MAX_WORKLOADS]; /* rr: from intended instants; or NULL */
@@ -155,6 +158,8 @@ struct nd_engine {
 	 * failed; a flow's failure is kept in its .error and ends that flow alone. */
 	int (*run)(struct nd_io *io, struct nd_err *err);
 	void (*close)(struct nd_io *io);
+	/* A flow that came after open(): slot filled, begun by nd_flow_begin(). NULL: cannot. */
+	int (*add)(struct nd_io *io, struct nd_flow *f);
 };
 
 const struct nd_engine *nd_engine_at(size_t n);

@@ -23,7 +23,12 @@
 #define ND_FIRST_BYTES  16384u /* a stream flow's first send is never more */
 #define ND_MAX_CHUNK_NS (10ull * 1000000ull) /* a paced chunk is at most this much of the rate */
 
-enum nd_verb { ND_VERB_SERVE, ND_VERB_STREAM, ND_VERB_MAX };
+enum nd_verb {
+	ND_VERB_SERVE,   /* answer tests of our own language */
+	ND_VERB_STREAM,  /* run one as a client */
+	ND_VERB_RECEIVE, /* a tool's receiver: own settings, ports of its own */
+	ND_VERB_MAX
+};
 
 /* Which end has the active role of a workload: sends a stream, makes requests, opens connections. */
 enum nd_end_kind { ND_CLIENT, ND_SERVER, ND_ENDS };
@@ -123,6 +128,16 @@ struct nd_plan {
 		bool has_payload, has_format;
 		const char *shape; /* loads.def */
 	} ask;
+
+	/* other tools' ways; all zero for our own face */
+	const char *dialect; /* dialects.def; NULL: native */
+	const void *face;    /* settings of that face alone, in the arena; NULL: none */
+	const struct nd_table *face_table;
+	struct nd_list targets;  /* struct nd_target; empty: .host for all */
+	uint64_t data_port;      /* flow k goes to data_port + k / flows_per_port; 0: .port */
+	uint64_t flows_per_port; /* 0: all to one port */
+	uint64_t source_port;    /* flow k comes from source_port + k; 0: any */
+	bool open_ended;         /* receiver: flows come as they like; workload[0].flows is room */
 
 	bool wants_datagram_bytes; /* a datagram workload waits for nd_plan_set_datagram() */
 	bool trace_control;        /* print control messages on stderr */

@@ -241,6 +241,9 @@ struct nd_result {
 	uint64_t asked_sndbuf_bytes, asked_rcvbuf_bytes; /* 0: left to the system */
 	const void *plan;                                /* borrowed; described by plan_table */
 	const struct nd_table *plan_table;
+	const void *
+		face; /* borrowed: settings of a tool's face for that tool's writers; NULL: our own */
+	const struct nd_table *face_table;
 	/* agreed start */
 	double clock_offset_us,
 		clock_rtt_us;      /* server's clock minus client's, min-RTT estimate, its RTT */

@@ -322,7 +322,7 @@ static double quantile_us(const struct nd_hist_view *v, double q)
 {
 	/* with fewer than ten samples beyond, the quantile says little: unknown */
 	if ((double)v->count * (1 - q) < 10)
-		return NAN;
+		return (double)NAN;
 	return (double)ND_MIN(nd_hist_quantile(v, q), v->max_ns) / 1e3;
 }
 

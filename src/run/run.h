@@ -31,10 +31,20 @@ struct nd_greeting {
 	uint32_t resend_ms; /* datagrams: repeat the hello until answered */
 };
 
+/* Where a stretch of flows goes; routes follow one another in the order of flow numbers. */
+struct nd_route {
+	struct nd_addr to; /* port of its first flow */
+	uint64_t flows;
+	uint64_t flows_per_port; /* the port counts on after so many; 0: never */
+	int64_t cpu;             /* worker of its own on this CPU; -1: any worker */
+};
+
 struct nd_run_cfg {
-	const struct nd_plan *plan; /* borrowed, const while the run lives */
-	enum nd_end_kind end;       /* which end this is */
-	const struct nd_addr *peer; /* client: where to connect */
+	const struct nd_plan *plan;    /* borrowed, const while the run lives */
+	enum nd_end_kind end;          /* which end this is */
+	const struct nd_addr *peer;    /* client: where to connect, when there are no routes */
+	const struct nd_route *routes; /* client: borrowed; covers all flows */
+	uint32_t route_n;
 	const struct nd_addr *from; /* client: source addresses, .from_n (0: any) */
 	uint32_t from_n;
 	const char *dev;                    /* client: bind to this device, or NULL */
@@ -55,6 +65,9 @@ ND_MUST_CHECK int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, 
 /** nd_run_give() - server: hand an accepted socket over for flow @flow (number over the test). Takes @fd
  * even on failure. -EEXIST: that flow has one already; -ERANGE: no such flow. */
 ND_MUST_CHECK int nd_run_give(struct nd_run *r, uint64_t flow, int fd, struct nd_err *err);
+
+/** nd_run_flows_given() - open-ended runs: sockets handed over so far, and how many of them are still open. */
+uint64_t nd_run_flows_given(const struct nd_run *r, uint64_t *ret_open);
 
 /* State for the main thread's event loop. nd_run_fd() is readable when it may have changed. */
 enum nd_run_state {

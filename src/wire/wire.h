@@ -21,9 +21,10 @@
  * nd_wire_put() - write the members of @base into the open object of @j.
  * Left out: unknown values (a count over INT64_MAX is one too), NULL, what is marked ND_HIDE_PEER or
  * ND_NOT_WIRE, and empty lists.
- * A list of a .columns table is an object with one array per key. The first key is always an array: it tells
- * the number of items. Each other key is left out when all its values are unknown, and stands as one single
- * value, no array, when they are all equal: 100,000 flows stay far below the 16 MiB of a message.
+ * A list of a .columns table is an object with one member per key. Numbers are one string, "12 13 - 15", '-'
+ * being unknown; others are an array. The first key is always written so: it tells the number of items. Each
+ * other key is left out when all its values are unknown, and stands as one single value when they are all
+ * equal: 100,000 flows stay far below the 16 MiB of a message, and cost their reader no value per number.
  */
 void nd_wire_put(struct nd_json *j, const struct nd_table *table, const void *base);
 
@@ -34,8 +35,9 @@ struct json_t;
  * that nothing a peer says can steer a terminal.
  * @a: strings and lists are put here; its .limit bounds what a peer can make us allocate.
  * Wrong types, negative or fractional counts, unknown enum names, lists over @max_items (or over
- * ND_WIRE_ROWS_MAX when not in columns), columns of different length, strings over ND_WIRE_STRING_MAX end
- * with -EBADMSG and a sentence that names the key. -ENOMEM: no memory or over the arena's limit.
+ * ND_WIRE_ROWS_MAX when not in columns), columns of different length, strings over ND_WIRE_STRING_MAX (columns
+ * of numbers are not limited beyond their message) end with -EBADMSG and a sentence that names the key.
+ * -ENOMEM: no memory or over the arena's limit.
  */
 ND_MUST_CHECK int nd_wire_get(const struct json_t *object, const struct nd_table *table, void *base,
 			      struct nd_arena *a, uint64_t max_items, struct nd_err *err);

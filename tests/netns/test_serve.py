@@ -93,6 +93,12 @@ def test_max_flows_and_time(lab, serve, netdyno, stream_json):
     check_report(stream_json(net.a, net.server, "-P", 8, "-t", "1s", "--warmup", "0.1s"))
 
 
+@pytest.mark.xfail(strict=False, reason="-n without -t counts as a test of 24 h")
+def test_bytes_are_welcome_where_time_is_limited(lab, serve, stream_json):
+    net = lab()
+    check_report(stream_json(net.a, serve(net.b, "--max-time", "5s"), "-n", "1M"))
+
+
 def test_bytes_are_within_the_longest_time_too(lab, serve, netdyno, slow):
     """-n with a rate that would take an hour."""
     net = lab()
@@ -138,16 +144,29 @@ def test_once(lab, serve, netdyno, stream_json, slow):
 
 def test_once_is_not_used_up_by_visitors(lab, serve, netdyno, stream_json, slow):
     net = lab()
-    server = serve(net.b, "--once")
+    server = serve(net.b, "--once", "--max-flows", 8)
     with net.a.socket() as s:
         s.connect((net.b.ip4, server.port))
         s.sendall(b"GET / HTTP/1.0\r\n\r\n")
         closed(s, 5 * slow)
-    # refused: too many flows for any server
-    done = net.a.run([netdyno, "stream", net.b.ip4, "-p", server.port, "-P", 20000, "-T", 1])
-    assert done.returncode != 0
+    done = net.a.run([netdyno, "stream", net.b.ip4, "-p", server.port, "-P", 9])
+    assert done.returncode == 3  # --max-flows
     check_report(stream_json(net.a, server, "-n", "1M"))
     assert server.wait(10 * slow) == 0
+
+
+@pytest.mark.xfail(strict=False, reason="a run that cannot be made takes the one test: the server "
+                                        "then refuses everybody and never ends")
+def test_once_survives_a_run_that_cannot_be_made(lab, serve, netdyno, stream_json):
+    net = lab()
+    server = net.b.spawn(["sh", "-c", 'ulimit -n 200; exec "$@"', "sh", netdyno, "serve",
+                          "--once"])
+    server.port = 7575
+    server.wait_line("listening", 20, "stderr")
+    done = net.a.run([netdyno, "stream", net.b.ip4, "-P", 500, "-T", 1])
+    assert done.returncode == 3 and "descriptors" in done.stderr
+    if server.returncode is None:
+        check_report(stream_json(net.a, server, "-n", "1M"))
 
 
 # --- strangers

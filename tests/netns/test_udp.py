@@ -172,6 +172,15 @@ def test_engine_and_threads(pair, stream_json):
         assert report["directions"][0]["total_received_bytes"] == 200000
 
 
+@pytest.mark.parametrize("size", [1, 16, 1000, 1472])
+def test_verify_finds_every_byte_right(pair, stream_json, size):
+    report = run(pair, stream_json, "-u", "-n", 300 * size, "-l", size, "--rate", 3000, "-P", 3,
+                 "--verify", "--bidir")
+    assert "corrupt" not in warnings(report)
+    for d in report["directions"]:
+        assert side_of(report, d, "receiver")["run"]["rx_corrupt"] == 0
+
+
 def test_fragments_when_asked(pair, stream_json):
     report = run(pair, stream_json, "-u", "-l", 3000, "-n", "30k", "-b", "1M", "--fragment")
     assert report["directions"][0]["total_received_messages"] == 10
