@@ -65,12 +65,12 @@ static int open_epoll(struct nd_io *io, struct nd_err *err)
 		return nd_fail(err, -ENOMEM, "no memory for an event loop");
 	io->engine_state = e;
 	nd_io_naps(io);
-	e->room = io->flow_count ? io->flow_count : 1;
+	e->room = nd_io_room(io);
 	e->ring = calloc(e->room, sizeof(struct nd_flow *));
 	e->fd = epoll_create1(EPOLL_CLOEXEC);
 	r = e->fd < 0 ? -errno : 0;
 	if (r == 0)
-		r = e->ring ? nd_timers_init(&e->timers, io->flow_count) : -ENOMEM;
+		r = e->ring ? nd_timers_init(&e->timers, e->room) : -ENOMEM;
 	if (r == 0)
 		r = watch_all(io, e);
 	if (r < 0) {
@@ -223,11 +223,21 @@ static int run_epoll(struct nd_io *io, struct nd_err *err)
 	nd_io_tick(io, nd_now_ns());
 	io->rescan = true;
 	rescan(io, e);
-	while (r == 0 && !io->quit && io->done_count < io->flow_count) {
+	while (r == 0 && !nd_io_over(io)) {
 		r = wait_for(io, e, err);
 		if (r == 0)
 			take_turns(io, e);
 	}
+	return r;
+}
+
+static int add_flow(struct nd_io *io, struct nd_flow *f)
+{
+	struct epoll *e = io->engine_state;
+	int r = watch(e, f->fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, f);
+
+	if (r == 0)
+		file_flow(e, f);
 	return r;
 }
 
@@ -238,4 +248,5 @@ const struct nd_engine nd_engine_epoll = {
 	.open = open_epoll,
 	.run = run_epoll,
 	.close = close_epoll,
+	.add = add_flow,
 };

@@ -28,6 +28,18 @@ static inline bool nd_flow_is_datagram(const struct nd_io *io, const struct nd_f
 	return (nd_lane_of(io, f)->transport->caps & ND_NET_DATAGRAM) != 0;
 }
 
+/** nd_io_over() - is there nothing left to do for this worker? */
+static inline bool nd_io_over(const struct nd_io *io)
+{
+	return io->quit || (!io->open_ended && io->done_count >= io->flow_count);
+}
+
+/** nd_io_room() - flows that the worker may come to own. */
+static inline uint32_t nd_io_room(const struct nd_io *io)
+{
+	return ND_MAX(io->open_ended ? io->flow_room : io->flow_count, 1u);
+}
+
 /** nd_flow_due() - when a waiting flow must be looked at without an event; UINT64_MAX: never. */
 static inline uint64_t nd_flow_due(const struct nd_flow *f)
 {

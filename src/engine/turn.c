@@ -333,6 +333,8 @@ bool nd_lane_receives(const struct nd_io *io, unsigned lane)
 {
 	uint32_t i;
 
+	if (io->open_ended)
+		return true;
 	for (i = 0; i < io->flow_count; i++)
 		if (io->flows[i].workload == lane &&
 		    (!io->flows[i].active || io->lanes[lane].load->round_trips))

@@ -218,12 +218,12 @@ static void flow_row(const struct nd_run *r, const struct nd_worker *w, uint32_t
 
 static int lane_flows(const struct nd_run *r, unsigned lane, struct nd_arena *a, struct nd_part *p)
 {
-	const struct nd_workload *wl = r->lanes[lane].workload;
+	uint64_t flows = r->owner ? r->lanes[lane].workload->flows : r->given_n;
 	struct nd_flow_row *rows;
 	double jitter = 0;
 	uint64_t jitters = 0;
 
-	if (nd_list_new(a, &p->flows, wl->flows, sizeof(*rows)) < 0)
+	if (nd_list_new(a, &p->flows, flows, sizeof(*rows)) < 0)
 		return -ENOMEM;
 	rows = p->flows.v;
 	for (uint32_t i = 0; i < r->worker_n; i++) {
@@ -235,7 +235,7 @@ static int lane_flows(const struct nd_run *r, unsigned lane, struct nd_arena *a,
 			flow_row(r, w, slot, a, &rows[w->flows[slot].number]);
 		}
 	}
-	for (uint64_t i = 0; i < wl->flows; i++) {
+	for (uint64_t i = 0; i < flows; i++) {
 		if (isnan(rows[i].jitter_us))
 			continue;
 		jitter += rows[i].jitter_us;

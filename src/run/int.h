@@ -67,11 +67,14 @@ struct nd_worker {
 	struct nd_err err;       /* written before FAILED is published */
 	_Atomic int state;       /* enum nd_worker_state; writer: this worker */
 	_Atomic uint64_t opened; /* flows with a socket; writer: this worker */
+	_Atomic uint64_t closed; /* of them, done; writer: this worker */
 
 	struct nd_io io;
 	const struct nd_engine *engine;
-	struct nd_flow *flows;                /* owned */
-	void *load_states;                    /* owned: one block for all flows */
+	struct nd_flow *flows; /* owned */
+	void *load_states;     /* owned: one block for all flows */
+	size_t state_bytes;
+	uint64_t flow_n, closed_n;            /* flows, not slots; of them, done */
 	struct nd_seq *seqs;                  /* owned: datagram receivers */
 	uint32_t lane_slot[ND_MAX_WORKLOADS]; /* first slot of each lane, and how many */
 	uint32_t lane_slots[ND_MAX_WORKLOADS];
@@ -98,9 +101,9 @@ struct nd_worker {
 
 	/* gifts: main writes, worker reads, guarded by .lock; or a socket pair with own tables */
 	pthread_mutex_t lock;
-	struct nd_gift *gifts; /* owned */
-	size_t gift_n, gift_room;
-	int pair[2]; /* [0] main's end, [1] worker's; -1 without own tables */
+	struct nd_gift *gifts;             /* owned */
+	size_t gift_at, gift_n, gift_room; /* gifts from gift_at to gift_n wait */
+	int pair[2];                       /* [0] main's end, [1] worker's; -1 without own tables */
 	int wake_fd;
 };
 
@@ -114,6 +117,9 @@ struct nd_run {
 	struct nd_worker *workers; /* owned */
 	uint32_t *pin_cpus;        /* owned; NULL: not pinned */
 	uint8_t *given;            /* owned: one bit per flow, main thread only */
+	uint16_t *owner;           /* owned: worker of each flow; NULL: open-ended */
+	uint32_t *slot;   /* owned: first slot of each flow at its worker; NULL: open-ended */
+	uint64_t given_n; /* main thread only */
 
 	/* commands; writer: the main thread, before it writes the worker's wake_fd */
 	_Atomic uint64_t start_ns; /* 0: not yet */
@@ -128,6 +134,7 @@ struct nd_run {
 	uint64_t cycles_start, cycles_end;
 	unsigned lane_n;
 	uint32_t worker_n, pin_n;
+	uint32_t bound_n; /* of the workers: bound to the CPU of a route, the first ones */
 	int sampler_fd;
 	int main_fd;                /* eventfd: a worker's state or series has moved */
 	_Atomic bool stop;          /* a command, as start_ns */
@@ -139,16 +146,25 @@ struct nd_run {
 /* setup.c: sockets of this worker's flows. */
 ND_MUST_CHECK int nd_setup_open(struct nd_worker *w);  /* client: connect and greet; fills w->err */
 ND_MUST_CHECK int nd_setup_await(struct nd_worker *w); /* server: wait for gifts */
+void nd_setup_grow(struct nd_worker *w); /* open-ended, while it runs: take gifts up at once */
 /* table.c: own descriptor tables. */
 ND_MUST_CHECK int nd_table_unshare(const int *keep, size_t keep_n, struct nd_err *err);
 ND_MUST_CHECK int nd_table_send(int pair, uint64_t flow, int fd);
 int nd_table_recv(int pair, uint64_t *ret_flow, int *ret_fd); /* -EAGAIN, -errno */
 /* layout.c: which flow belongs to whom. */
-uint32_t nd_layout_count(const struct nd_run *r, uint32_t worker);
+ND_MUST_CHECK int nd_layout_plan(struct nd_run *r,
+				 struct nd_err *err); /* workers and owners; main thread */
+uint32_t nd_layout_owner(const struct nd_run *r, uint64_t flow);
+int nd_layout_route(const struct nd_run *r, uint64_t flow, uint64_t *ret_at);
+struct nd_flow *nd_layout_grow(struct nd_worker *w, uint64_t flow); /* open-ended; NULL: no room */
 struct nd_flow *nd_layout_flow(struct nd_worker *w, uint64_t flow); /* first slot; NULL: not ours */
 unsigned nd_layout_halves(const struct nd_lane *lane);
 ND_MUST_CHECK int nd_layout_flows(struct nd_worker *w, struct nd_err *err);
 void nd_layout_done(struct nd_worker *w);
+/* route.c */
+void nd_route_peer(const struct nd_run *r, uint64_t flow, struct nd_addr *ret);
+bool nd_route_source(const struct nd_run *r, uint64_t flow, const struct nd_addr *peer,
+		     struct nd_addr *ret); /* false: any */
 /* worker.c */
 void *nd_worker_main(void *worker);
 void nd_worker_publish(struct nd_worker *w, enum nd_worker_state state);

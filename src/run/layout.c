@@ -1,62 +1,123 @@
 /* SPDX-License-Identifier: MIT */
-/* Which flow belongs to which worker: flow number modulo workers, lanes one after the other. */
+/*
+ * Which flow belongs to whom. Flows are dealt out to workers in turn; those of a route that is bound to a CPU go
+ * to the worker of that route. Open-ended runs do not know their flows beforehand: they are dealt out as they come.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "run/int.h"
-
-/* Flows of one lane that fall to a worker: numbers first..first+n-1 that are index modulo workers. */
-static uint64_t lane_share(const struct nd_workload *wl, uint32_t worker, uint32_t workers)
-{
-	uint64_t skip = (worker + workers - wl->first_flow % workers) % workers;
-
-	return skip >= wl->flows ? 0 : (wl->flows - skip - 1) / workers + 1;
-}
 
 unsigned nd_layout_halves(const struct nd_lane *lane)
 {
 	return lane->load->halves > 1 ? lane->load->halves : 1;
 }
 
-uint32_t nd_layout_count(const struct nd_run *r, uint32_t worker)
-{
-	uint64_t n = 0;
+/* ---- who owns what, worked out by the main thread */
 
-	for (unsigned i = 0; i < r->lane_n; i++)
-		n += lane_share(r->lanes[i].workload, worker, r->worker_n) *
-		     nd_layout_halves(&r->lanes[i]);
-	return (uint32_t)n;
+static bool is_bound(const struct nd_route *route)
+{
+	return route->cpu >= 0;
+}
+
+/* Workers for routes bound to a CPU, and for all others together. */
+static void count_workers(struct nd_run *r)
+{
+	uint64_t free_flows = r->flow_n, free_workers;
+
+	for (uint32_t i = 0; i < r->cfg.route_n; i++) {
+		if (!is_bound(&r->cfg.routes[i]))
+			continue;
+		r->worker_n++;
+		free_flows -= ND_MIN(r->cfg.routes[i].flows, free_flows);
+	}
+	r->bound_n = r->worker_n;
+	free_workers = ND_MIN(ND_MAX(r->cfg.threads, 1u), free_flows);
+	r->worker_n += (uint32_t)free_workers;
+}
+
+/* The route that flow number @flow falls into, and its place there; -1: none. */
+int nd_layout_route(const struct nd_run *r, uint64_t flow, uint64_t *ret_at)
+{
+	for (uint32_t i = 0; i < r->cfg.route_n; i++) {
+		if (flow < r->cfg.routes[i].flows) {
+			*ret_at = flow;
+			return (int)i;
+		}
+		flow -= r->cfg.routes[i].flows;
+	}
+	return -1;
+}
+
+/* The worker of a bound route: such routes have the first workers, in order. */
+static uint32_t bound_worker(const struct nd_run *r, int route)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < route; i++)
+		n += is_bound(&r->cfg.routes[i]);
+	return n;
+}
+
+static uint32_t owner_of(const struct nd_run *r, uint64_t flow)
+{
+	uint64_t at;
+	int route = r->bound_n ? nd_layout_route(r, flow, &at) : -1;
+
+	if (route >= 0 && is_bound(&r->cfg.routes[route]))
+		return bound_worker(r, route);
+	return r->bound_n + (uint32_t)(flow % (r->worker_n - r->bound_n));
+}
+
+int nd_layout_plan(struct nd_run *r, struct nd_err *err)
+{
+	uint32_t *count;
+
+	count_workers(r);
+	if (r->cfg.plan->open_ended)
+		return 0;
+	count = calloc(r->worker_n, sizeof(*count));
+	r->owner = calloc(r->flow_n, sizeof(*r->owner));
+	r->slot = calloc(r->flow_n, sizeof(*r->slot));
+	if (!count || !r->owner || !r->slot) {
+		free(count);
+		return nd_fail(err, -ENOMEM, "no memory for %llu flows",
+			       (unsigned long long)r->flow_n);
+	}
+	for (uint64_t f = 0; f < r->flow_n; f++) {
+		unsigned lane = nd_plan_workload_of(r->cfg.plan, f);
+		uint32_t w = owner_of(r, f);
+
+		r->owner[f] = (uint16_t)w;
+		r->slot[f] = count[w];
+		count[w] += nd_layout_halves(&r->lanes[lane]);
+	}
+	free(count);
+	return 0;
+}
+
+uint32_t nd_layout_owner(const struct nd_run *r, uint64_t flow)
+{
+	return r->owner ? r->owner[flow] : (uint32_t)(flow % r->worker_n);
 }
 
 struct nd_flow *nd_layout_flow(struct nd_worker *w, uint64_t flow)
 {
 	const struct nd_run *r = w->run;
-	uint64_t slot = 0;
 
-	if (flow % r->worker_n != w->index)
+	if (flow >= r->flow_n || nd_layout_owner(r, flow) != w->index)
 		return NULL;
-	for (unsigned i = 0; i < r->lane_n; i++) {
-		const struct nd_workload *wl = r->lanes[i].workload;
-		uint64_t share = lane_share(wl, w->index, r->worker_n);
-
-		if (flow >= wl->first_flow && flow - wl->first_flow < wl->flows) {
-			uint64_t skip = (w->index + r->worker_n - wl->first_flow % r->worker_n) %
-					r->worker_n;
-			uint64_t at = (flow - wl->first_flow - skip) / r->worker_n;
-
-			return &w->flows[slot + at * nd_layout_halves(&r->lanes[i])];
-		}
-		slot += share * nd_layout_halves(&r->lanes[i]);
-	}
-	return NULL;
+	return &w->flows[r->slot ? r->slot[flow] : flow / r->worker_n];
 }
 
-static uint32_t batch_max(const struct nd_lane *lane)
+/* ---- a worker's flows */
+
+static size_t state_bytes(const struct nd_lane *lane)
 {
-	return lane->xfer->batch_max ? lane->xfer->batch_max : 1;
+	return (lane->load->state_bytes + 15) / 16 * 16;
 }
 
-static int init_load(struct nd_worker *w, struct nd_flow *f)
+static int init_load(const struct nd_worker *w, struct nd_flow *f)
 {
 	const struct nd_run *r = w->run;
 	const struct nd_lane *lane = &r->lanes[f->workload];
@@ -68,94 +129,119 @@ static int init_load(struct nd_worker *w, struct nd_flow *f)
 		.flow = f->number,
 		.bytes = wl->total_bytes ? nd_plan_share(wl->total_bytes, wl->flows, f->number) : 0,
 		.bytes_per_s = (double)rate_bps / 8 / (double)wl->flows,
-		.batch_max = batch_max(lane),
+		.batch_max = lane->xfer->batch_max ? lane->xfer->batch_max : 1,
 		.datagram = nd_is_datagram(lane),
 	};
 
 	return lane->load->init(f->load, &cfg);
 }
 
-/* One flow's slots; @state and @seq are this flow's parts of the worker's blocks. */
-static int init_flow(struct nd_worker *w, unsigned lane_at, uint64_t number, struct nd_flow *f,
-		     void *state, struct nd_seq *seq)
+/* All slots of flow number @flow, the first of which is @f; @at: which of the worker's flows it is. */
+static int init_flow(struct nd_worker *w, unsigned lane_at, uint64_t flow, struct nd_flow *f,
+		     uint64_t at)
 {
 	const struct nd_run *r = w->run;
 	const struct nd_lane *lane = &r->lanes[lane_at];
 
 	for (unsigned h = 0; h < nd_layout_halves(lane); h++) {
 		f[h].fd = -1;
-		f[h].number = (uint32_t)number;
+		f[h].number = (uint32_t)(flow - lane->workload->first_flow);
 		f[h].workload = (uint8_t)lane_at;
 		f[h].half = (uint8_t)h;
 		f[h].active = nd_is_active(r, lane_at);
-		f[h].load = state;
-		f[h].tx.flow = lane->workload->first_flow + number;
-		f[h].rx.flow = f[h].tx.flow;
+		f[h].load = (char *)w->load_states + at * w->state_bytes;
+		f[h].tx.flow = flow;
+		f[h].rx.flow = flow;
 		f[h].tx.message_bytes = lane->workload->message_bytes;
 		f[h].rx.message_bytes = lane->workload->message_bytes;
-		f[h].rx.seq = seq;
+		f[h].rx.seq = nd_is_datagram(lane) ? &w->seqs[at] : NULL;
 	}
 	return init_load(w, f);
 }
 
-static int fill_lane(struct nd_worker *w, unsigned lane_at, uint32_t *slot, char **state,
-		     struct nd_seq **seq)
+static int refused(const struct nd_lane *lane, int code, struct nd_err *err)
+{
+	return nd_fail(err, code, "traffic shape '%s' refused its settings", lane->load->name);
+}
+
+static int fill_lane(struct nd_worker *w, unsigned lane_at, struct nd_err *err)
 {
 	const struct nd_run *r = w->run;
 	const struct nd_lane *lane = &r->lanes[lane_at];
 	const struct nd_workload *wl = lane->workload;
-	uint64_t skip = (w->index + r->worker_n - wl->first_flow % r->worker_n) % r->worker_n;
 
-	for (uint64_t n = skip; n < wl->flows; n += r->worker_n) {
-		int err = init_flow(w, lane_at, n, &w->flows[*slot], *state,
-				    nd_is_datagram(lane) ? *seq : NULL);
+	w->lane_slot[lane_at] = w->io.flow_count;
+	for (uint64_t n = wl->first_flow; n < wl->first_flow + wl->flows; n++) {
+		int e;
 
-		if (err < 0)
-			return err;
-		if (nd_is_active(r, lane_at))
-			w->active_left++;
-		*slot += nd_layout_halves(lane);
-		*state += (lane->load->state_bytes + 15) / 16 * 16;
-		if (nd_is_datagram(lane))
-			(*seq)++;
+		if (r->owner[n] != w->index)
+			continue;
+		e = init_flow(w, lane_at, n, &w->flows[r->slot[n]], w->flow_n++);
+		if (e < 0)
+			return refused(lane, e, err);
+		w->active_left += nd_is_active(r, lane_at);
+		w->io.flow_count += nd_layout_halves(lane);
 	}
+	w->lane_slots[lane_at] = w->io.flow_count - w->lane_slot[lane_at];
 	return 0;
+}
+
+/* Flows of this worker: an upper bound when they come as they like. */
+static uint64_t count_own(const struct nd_worker *w, uint64_t *ret_slots, bool *ret_datagrams)
+{
+	const struct nd_run *r = w->run;
+	uint64_t n = 0;
+
+	*ret_slots = 0;
+	*ret_datagrams = false;
+	for (unsigned i = 0; i < r->lane_n; i++) {
+		const struct nd_workload *wl = r->lanes[i].workload;
+		uint64_t own = r->owner ? 0 : wl->flows / r->worker_n + 1;
+
+		for (uint64_t f = wl->first_flow; r->owner && f < wl->first_flow + wl->flows; f++)
+			own += r->owner[f] == w->index;
+		*ret_slots += own * nd_layout_halves(&r->lanes[i]);
+		*ret_datagrams |= own > 0 && nd_is_datagram(&r->lanes[i]);
+		n += own;
+	}
+	return n;
 }
 
 int nd_layout_flows(struct nd_worker *w, struct nd_err *err)
 {
 	const struct nd_run *r = w->run;
-	uint32_t count = nd_layout_count(r, w->index), slot = 0;
-	size_t state_bytes = 0, seqs = 0;
-	struct nd_seq *seq;
-	char *state;
+	uint64_t slots, own;
+	bool datagrams;
+	int e = 0;
 
-	for (unsigned i = 0; i < r->lane_n; i++) {
-		uint64_t share = lane_share(r->lanes[i].workload, w->index, r->worker_n);
-
-		state_bytes += share * ((r->lanes[i].load->state_bytes + 15) / 16 * 16);
-		seqs += nd_is_datagram(&r->lanes[i]) ? share : 0;
-	}
-	w->flows = calloc(count ? count : 1, sizeof(*w->flows));
-	w->load_states = calloc(1, state_bytes ? state_bytes : 1);
-	w->seqs = seqs ? calloc(seqs, sizeof(*w->seqs)) : NULL;
-	if (!w->flows || !w->load_states || (seqs && !w->seqs))
-		return nd_fail(err, -ENOMEM, "no memory for %u flows", count);
+	own = ND_MAX(count_own(w, &slots, &datagrams), 1);
+	for (unsigned i = 0; i < r->lane_n; i++)
+		w->state_bytes = ND_MAX(w->state_bytes, state_bytes(&r->lanes[i]));
+	/* zeroed pages that nobody touches cost nothing: room for flows that never come is free */
+	w->flows = calloc(ND_MAX(slots, 1), sizeof(*w->flows));
+	w->load_states = calloc(own, ND_MAX(w->state_bytes, 1u));
+	w->seqs = datagrams ? calloc(own, sizeof(*w->seqs)) : NULL;
+	if (!w->flows || !w->load_states || (datagrams && !w->seqs))
+		return nd_fail(err, -ENOMEM, "no memory for %llu flows", (unsigned long long)own);
 	w->io.flows = w->flows;
-	w->io.flow_count = count;
-	state = w->load_states;
-	seq = w->seqs;
-	for (unsigned i = 0; i < r->lane_n; i++) {
-		int e;
+	w->io.flow_room = (uint32_t)slots;
+	w->io.open_ended = r->cfg.plan->open_ended;
+	for (unsigned i = 0; e == 0 && r->owner && i < r->lane_n; i++)
+		e = fill_lane(w, i, err);
+	return e;
+}
 
-		w->lane_slot[i] = slot;
-		e = fill_lane(w, i, &slot, &state, &seq);
-		w->lane_slots[i] = slot - w->lane_slot[i];
-		if (e < 0)
-			return nd_fail(err, e, "traffic shape '%s' refused its settings",
-				       r->lanes[i].load->name);
-	}
-	return 0;
+/* A flow that came while the run was open: the next free slot of its worker is its own. */
+struct nd_flow *nd_layout_grow(struct nd_worker *w, uint64_t flow)
+{
+	struct nd_flow *f = nd_layout_flow(w, flow);
+
+	if (!f || f != &w->flows[w->io.flow_count] || init_flow(w, 0, flow, f, w->flow_n) < 0)
+		return NULL;
+	w->flow_n++;
+	w->io.flow_count++;
+	w->lane_slots[0]++;
+	return f;
 }
 
 void nd_layout_done(struct nd_worker *w)

@@ -193,6 +193,8 @@ void nd_phase_wake(struct nd_io *io, uint64_t now_ns)
 	struct nd_worker *w = io->run;
 
 	nd_worker_drain_wake(w);
+	if (io->open_ended)
+		nd_setup_grow(w);
 	if (atomic_load_explicit(&w->run->quiet_ns, memory_order_acquire))
 		w->draining = true;
 	nd_phase_edge(io, now_ns);
@@ -202,6 +204,10 @@ void nd_phase_flow_done(struct nd_io *io, struct nd_flow *f)
 {
 	struct nd_worker *w = io->run;
 
+	w->closed_n++;
+	atomic_store_explicit(&w->closed, w->closed_n, memory_order_relaxed);
+	if (io->open_ended && w->closed_n == w->flow_n)
+		tell_main(w);
 	if (!f->active || f->half != 0 || w->active_left == 0)
 		return;
 	if (--w->active_left == 0)

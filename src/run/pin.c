@@ -57,14 +57,28 @@ int nd_pin_plan(struct nd_run *r, struct nd_err *err)
 	return 0;
 }
 
+/* The CPU of the route that has a worker of its own; -1: none. */
+static int64_t bound_cpu(const struct nd_run *r, uint32_t worker)
+{
+	for (uint32_t i = 0; worker < r->bound_n && i < r->cfg.route_n; i++) {
+		if (r->cfg.routes[i].cpu >= 0 && worker-- == 0)
+			return r->cfg.routes[i].cpu;
+	}
+	return -1;
+}
+
 int nd_pin_self(const struct nd_run *r, uint32_t worker, struct nd_err *err)
 {
+	int64_t bound = bound_cpu(r, worker);
 	uint32_t cpu;
 	cpu_set_t set;
 
-	if (r->pin_n == 0)
+	if (bound >= CPU_SETSIZE)
+		return nd_fail(err, -EINVAL, "CPU %lld is over %d", (long long)bound,
+			       CPU_SETSIZE - 1);
+	if (r->pin_n == 0 && bound < 0)
 		return 0;
-	cpu = r->pin_cpus[worker % r->pin_n];
+	cpu = bound >= 0 ? (uint32_t)bound : r->pin_cpus[worker % r->pin_n];
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set) < 0)

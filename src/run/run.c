@@ -118,9 +118,10 @@ int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err 
 	r->main_fd = r->sampler_fd = -1;
 	r->lane_n = (unsigned)cfg->plan->workloads;
 	r->flow_n = nd_plan_flows(cfg->plan);
-	r->worker_n = (uint32_t)ND_MIN(ND_MAX(cfg->threads, 1u), r->flow_n);
 	plan_schedule(r);
 	e = nd_lanes_fill(cfg->plan, r->lanes, err);
+	if (e == 0)
+		e = nd_layout_plan(r, err);
 	if (e == 0)
 		e = nd_fds_judge(cfg->plan, r->lanes, r->worker_n, err);
 	r->own_tables = e == 1;
@@ -185,7 +186,8 @@ int nd_run_give(struct nd_run *r, uint64_t flow, int fd, struct nd_err *err)
 		return nd_fail(err, -EEXIST, "flow %llu is there already",
 			       (unsigned long long)flow);
 	r->given[flow / 8] |= (uint8_t)(1u << flow % 8);
-	return give_to(&r->workers[flow % r->worker_n], flow, nd_take_fd(&mine), err);
+	r->given_n++;
+	return give_to(&r->workers[nd_layout_owner(r, flow)], flow, nd_take_fd(&mine), err);
 }
 
 int nd_run_fd(const struct nd_run *r)
@@ -205,6 +207,16 @@ static int least_state(const struct nd_run *r)
 		least = ND_MIN(least, s);
 	}
 	return least;
+}
+
+uint64_t nd_run_flows_given(const struct nd_run *r, uint64_t *ret_open)
+{
+	uint64_t closed = 0;
+
+	for (uint32_t i = 0; i < r->worker_n; i++)
+		closed += atomic_load_explicit(&r->workers[i].closed, memory_order_relaxed);
+	*ret_open = r->given_n - ND_MIN(closed, r->given_n);
+	return r->given_n;
 }
 
 enum nd_run_state nd_run_poll(struct nd_run *r)
@@ -265,7 +277,7 @@ static void free_worker(struct nd_worker *w, unsigned lanes)
 	nd_close_p(&w->wake_fd);
 	nd_close_p(&w->pair[0]);
 	nd_close_p(&w->pair[1]);
-	for (size_t i = 0; i < w->gift_n; i++)
+	for (size_t i = w->gift_at; i < w->gift_n; i++)
 		nd_close_p(&w->gifts[i].fd);
 	free(w->gifts);
 	free(w->last);
@@ -298,6 +310,8 @@ void nd_run_free(struct nd_run *r)
 		free(r->tx_buf[i]);
 	free(r->workers);
 	free(r->given);
+	free(r->owner);
+	free(r->slot);
 	free(r->pin_cpus);
 	nd_os_sample_done(&r->before);
 	nd_os_sample_done(&r->window_start);

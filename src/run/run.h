@@ -50,8 +50,9 @@ struct nd_run_cfg {
 	const char *dev;                    /* client: bind to this device, or NULL */
 	const struct nd_greeting *greeting; /* client; NULL: none */
 	uint32_t threads;                   /* workers of this end */
-	const char *
-		nic; /* interface of the test's address, for --pin auto and counters; NULL: unknown */
+	const char *nic; /* interface of the test's address: --pin auto, counters; NULL: unknown */
+	const char *interrupts; /* count interrupts of lines with this text; NULL: none */
+	uint16_t source_port;   /* client: flow k binds to this + k; 0: any */
 };
 
 /** nd_run_check() - can this end run the plan: names known, engine fits transport, descriptors and source

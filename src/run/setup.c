@@ -72,8 +72,10 @@ static int flow_failed(struct opener *o, uint32_t slot, int code)
 {
 	const struct nd_flow *f = &o->w->flows[slot];
 	char peer[80], words[64];
+	struct nd_addr to;
 
-	nd_addr_text(o->w->run->cfg.peer, true, peer, sizeof(peer));
+	nd_route_peer(o->w->run, f->tx.flow, &to);
+	nd_addr_text(&to, true, peer, sizeof(peer));
 	if (code == -EADDRNOTAVAIL)
 		return nd_fail(&o->w->err, code,
 			       "flow %llu to %s: no source port or address left "
@@ -108,11 +110,15 @@ static int start_flow(struct opener *o, uint32_t slot)
 {
 	const struct nd_run_cfg *cfg = &o->w->run->cfg;
 	struct nd_flow *f = &o->w->flows[slot];
-	const struct nd_addr *from = cfg->from_n ? &cfg->from[f->tx.flow % cfg->from_n] : NULL;
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.u32 = slot };
-	int r = nd_open(lane_of(o->w, f)->transport, &cfg->plan->sock, cfg->peer, from, cfg->dev,
-			&f->fd, &o->w->err);
+	struct nd_addr to, from;
+	bool bound;
+	int r;
 
+	nd_route_peer(o->w->run, f->tx.flow, &to);
+	bound = nd_route_source(o->w->run, f->tx.flow, &to, &from);
+	r = nd_open(lane_of(o->w, f)->transport, &cfg->plan->sock, &to, bound ? &from : NULL,
+		    cfg->dev, &f->fd, &o->w->err);
 	if (r < 0)
 		return r == -EADDRNOTAVAIL ? flow_failed(o, slot, r) : r;
 	o->in_flight++;
@@ -185,9 +191,11 @@ static int repeat_hellos(struct opener *o, uint64_t now_ns)
 
 static int too_late(struct opener *o)
 {
+	struct nd_addr to;
 	char peer[80];
 
-	nd_addr_text(o->w->run->cfg.peer, true, peer, sizeof(peer));
+	nd_route_peer(o->w->run, 0, &to);
+	nd_addr_text(&to, true, peer, sizeof(peer));
 	if (o->datagrams && o->done == 0)
 		return nd_fail(
 			&o->w->err, -ETIMEDOUT,
@@ -315,9 +323,11 @@ static bool take_gift(struct nd_worker *w, struct nd_gift *ret)
 	if (w->pair[1] >= 0)
 		return nd_table_recv(w->pair[1], &ret->flow, &ret->fd) == 0;
 	pthread_mutex_lock(&w->lock);
-	if (w->gift_n) {
-		*ret = w->gifts[--w->gift_n];
+	if (w->gift_at < w->gift_n) {
+		*ret = w->gifts[w->gift_at++];
 		found = true;
+	} else {
+		w->gift_at = w->gift_n = 0;
 	}
 	pthread_mutex_unlock(&w->lock);
 	return found;
@@ -332,6 +342,28 @@ static void empty_datagrams(int fd)
 		continue;
 }
 
+/* Flows that come as they like: each gets the next slot. */
+void nd_setup_grow(struct nd_worker *w)
+{
+	struct nd_gift gift;
+
+	while (take_gift(w, &gift)) {
+		struct nd_flow *f = nd_layout_grow(w, gift.flow);
+
+		if (!f) {
+			nd_close_p(&gift.fd); /* no room: the peer sees it closed */
+			continue;
+		}
+		f->fd = gift.fd;
+		atomic_store_explicit(&w->opened, w->flow_n, memory_order_relaxed);
+		nd_flow_begin(&w->io, f, w->start_ns);
+		if (w->engine->add(&w->io, f) < 0) {
+			f->error = -ENOMEM;
+			nd_close_p(&f->fd);
+		}
+	}
+}
+
 int nd_setup_await(struct nd_worker *w)
 {
 	struct pollfd p[2] = { { .fd = w->wake_fd, .events = POLLIN },
@@ -339,6 +371,8 @@ int nd_setup_await(struct nd_worker *w)
 	uint32_t have = 0, wanted = 0;
 	struct nd_gift gift;
 
+	if (w->io.open_ended)
+		return 0; /* they come while it runs */
 	for (uint32_t i = 0; i < w->io.flow_count; i++)
 		wanted += w->flows[i].half == 0;
 	while (have < wanted && !nd_worker_stopped(w)) {

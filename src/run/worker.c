@@ -16,6 +16,7 @@ static int open_series(struct nd_worker *w)
 {
 	const struct nd_run *r = w->run;
 	uint32_t room = (uint32_t)nd_schedule_marks(&r->schedule);
+	bool sends_tcp = false;
 
 	for (unsigned i = 0; i < r->lane_n; i++) {
 		const struct nd_lane *lane = &r->lanes[i];
@@ -29,11 +30,14 @@ static int open_series(struct nd_worker *w)
 			return -ENOMEM;
 		if (!(lane->transport->caps & ND_NET_TCP_INFO))
 			continue;
+		sends_tcp = true;
 		w->retransmits[i] = calloc(room, sizeof(*w->retransmits[i]));
 		if (!w->retransmits[i] || nd_hist_new(&w->tcp[i].rtt) < 0)
 			return -ENOMEM;
 	}
-	w->last = calloc(w->io.flow_count ? w->io.flow_count : 1, sizeof(*w->last));
+	if (!sends_tcp)
+		return 0;
+	w->last = calloc(ND_MAX(w->io.flow_count, 1u), sizeof(*w->last));
 	return w->last ? 0 : -ENOMEM;
 }
 
@@ -127,6 +131,8 @@ static void measure(struct nd_worker *w)
 	for (uint32_t i = 0; i < w->io.flow_count; i++)
 		nd_flow_begin(&w->io, &w->flows[i], w->start_ns);
 	nd_phase_begin(w, now_ns);
+	if (w->io.open_ended)
+		nd_setup_grow(w);
 	e = w->engine->run(&w->io, &w->err);
 	nd_phase_end(w, nd_now_ns());
 	if (e < 0) {
