@@ -22,7 +22,7 @@ hard='-fno-common -fno-strict-aliasing -fstack-protector-strong'
 
 # Optional libraries: NAME header function pkg-config-name Debian-package
 optional='
-URING liburing.h io_uring_queue_init liburing liburing-dev
+URING liburing.h io_uring_submit_and_get_events liburing liburing-dev
 '
 
 # ---- how

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* argv to persona to plan to session to report; the only place that prints errors and sets exit codes. */
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -18,7 +17,7 @@ struct app {
 	struct nd_err broken;     /* why a report did not get out: a closed pipe, a full disk */
 };
 
-static enum exit_code say(const char *before, const struct nd_err *err, enum exit_code code)
+static int say(const char *before, const struct nd_err *err, int code)
 {
 	(void)fprintf(stderr, "%snetdyno: %s\n", before, err->text); /* nobody is left to tell */
 	return code;
@@ -26,24 +25,22 @@ static enum exit_code say(const char *before, const struct nd_err *err, enum exi
 
 static int open_report(struct app *app)
 {
-	const struct nd_output *o = &app->plan.out;
-	const struct nd_report_cfg cfg = { o->format, o->file,    o->json_lines,
-					   o->quiet,  o->verbose, isatty(1) == 1,
-					   1 };
+	const struct nd_plan *p = &app->plan;
+	const struct nd_report_cfg cfg = { .format = p->out.format,
+					   .file = p->out.file,
+					   .json_lines = p->out.json_lines,
+					   .quiet = p->out.quiet,
+					   .verbose = p->out.verbose,
+					   .tty = isatty(1) == 1,
+					   .out_fd = 1,
+					   .face = p->face,
+					   .face_table = p->face_table };
 
 	return nd_report_open(&cfg, &app->report, &app->broken);
 }
 
-static void on_progress(void *user, const struct nd_progress_event *ev)
-{
-	struct app *app = user;
-	int r = app->report ? nd_report_progress(app->report, ev) : 0;
-
-	if (r < 0 && !app->broken.code)
-		(void)nd_wrap(&app->broken, r, "writing the report"); /* told in the end */
-}
-
-static void write_report(struct app *app, struct nd_result *result, const struct nd_err *failure)
+static void close_report(struct app *app, const struct nd_result *result,
+			 const struct nd_err *failure)
 {
 	int r = result ? nd_report_result(app->report, result, &app->broken)
 		       : nd_report_failed(app->report, failure, &app->broken);
@@ -52,32 +49,46 @@ static void write_report(struct app *app, struct nd_result *result, const struct
 	app->broken.code = r < 0 ? r : app->broken.code;
 }
 
-static void on_finished(void *user, struct nd_result *result)
+/* A server reports nothing but results; others have begun to before. */
+static void on_progress(void *user, const struct nd_progress_event *ev)
 {
-	if (((struct app *)user)->plan.out.format && open_report(user) == 0)
-		write_report(user, result, NULL);
+	struct app *app = user;
+	int r = 0;
+
+	if (!app->report && app->plan.verb != ND_VERB_SERVE && !app->broken.code)
+		(void)open_report(app); /* the next of a receiver's tests */
+	if (app->report)
+		r = nd_report_progress(app->report, ev);
+	if (r < 0 && !app->broken.code)
+		(void)nd_wrap(&app->broken, r, "writing the report"); /* told in the end */
 }
 
-static enum exit_code run(struct app *app)
+static void on_finished(void *user, struct nd_result *result)
+{
+	struct app *app = user;
+
+	if (app->report || (app->plan.out.format && open_report(app) == 0))
+		close_report(app, result, NULL);
+}
+
+static int run(struct app *app)
 {
 	const struct nd_sink sink = { on_progress, app };
-	struct nd_result r;
 	struct nd_err err = { 0 };
-	int ending = ND_END_DONE;
+	int ending;
 
-	nd_result_init(&r);
-	if (app->plan.verb == ND_VERB_SERVE)
-		ending = nd_session_serve(&app->plan, &sink, on_finished, app, &err);
-	else if (open_report(app) == 0)
-		ending = nd_session_client(&app->plan, &sink, &r, &err);
-	if (ending == ND_END_PARTIAL)
-		(void)nd_fail(&err, -1, "partial: %s", r.partial_reason ?: "ended early");
+	if (app->plan.daemon && daemon(1, 0) < 0) /* file names stay what they were */
+		return say((nd_sysfail(&err, "going to the background"), ""), &err, CODE_FAILED);
+	if (app->plan.verb != ND_VERB_SERVE && open_report(app) < 0)
+		return say("", &app->broken, CODE_FAILED);
+	ending = nd_session_run(&app->plan, &sink, on_finished, app, &err);
 	if (app->report)
-		write_report(app, ending >= 0 && ending <= ND_END_PARTIAL ? &r : NULL, &err);
-	nd_result_done(&r);
+		close_report(app, NULL, &err);
 	if (ending == ND_END_DONE)
 		return app->broken.code ? say("", &app->broken, CODE_FAILED) : CODE_DONE;
-	return say("", &err, ending == ND_END_PEER ? CODE_PEER : CODE_FAILED);
+	if (ending == ND_END_PEER)
+		return say("", &err, app->plan.exits.peer ?: CODE_PEER);
+	return say("", &err, CODE_FAILED);
 }
 
 int main(int argc, char **argv)
@@ -87,19 +98,18 @@ int main(int argc, char **argv)
 	struct nd_err err = { 0 };
 	int next = nd_persona_read(argc, argv, &app.plan, &out, &err), code = CODE_DONE;
 
-	/* NOLINTBEGIN(concurrency-mt-unsafe): there is one thread */
-	(void)mallopt(M_ARENA_MAX, 1); /* threads allocate little; each more heap costs memory */
-	(void)mallopt(M_MMAP_THRESHOLD, 64 << 10); /* what is larger goes back when freed */
-	/* NOLINTEND(concurrency-mt-unsafe) */
-	(void)signal(SIGPIPE, SIG_IGN);            /* a write says EPIPE instead; cannot fail */
+	nd_heap_frugal();
+	(void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead; cannot fail */
 	if (next == ND_NEXT_SCHEMA || next == ND_NEXT_RESULT_DOC)
 		(next == ND_NEXT_SCHEMA ? nd_result_schema : nd_result_doc)(&out);
 	if (next < 0)
-		code = say(nd_str_text(&out), &err, CODE_USAGE);
+		code = say(nd_str_text(&out), &err, app.plan.exits.usage ?: CODE_USAGE);
 	else if (next == ND_NEXT_RUN)
 		code = run(&app);
 	else if (!nd_str_ok(&out) || nd_write_all(1, nd_str_text(&out), out.len) < 0)
 		code = say((nd_sysfail(&err, "writing to standard output"), ""), &err, CODE_FAILED);
+	else
+		code = app.plan.exits.help;
 	nd_plan_done(&app.plan);
 	return code;
 }

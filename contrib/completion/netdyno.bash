@@ -52,12 +52,13 @@ _netdyno() {
 		--dscp) words='cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 ef va le' ;;
 		-T|--threads) words='' ;;
 		--pin) words='' ;;
-		--engine) words='auto blocking epoll null' ;;
+		--engine) words='auto blocking epoll uring null' ;;
+		--depth) words='' ;;
 		--tx) words='copy' ;;
 		--rx) words='copy' ;;
 		-o|--output) words='text json xml csv' ;;
 		-O|--output-file) files=yes ;;
-		*) words='-t --time -n --bytes -P --flows -u --udp -R --reverse --bidir -b --bitrate --rate -l --length --shape -r --request --warmup --cooldown --drain -i --interval -p --port -4 --ipv4 -6 --ipv6 -B --bind --connect-timeout --payload --verify --mptcp --cc --sndbuf --rcvbuf --nodelay --mss --dscp --fragment -T --threads --pin --engine --tx --rx -o --output -O --output-file --json-lines -q --quiet -v --verbose --trace-control -h --help --version' ;;
+		*) words='-t --time -n --bytes -P --flows -u --udp -R --reverse --bidir -b --bitrate --rate -l --length --shape -r --request --warmup --cooldown --drain -i --interval -p --port -4 --ipv4 -6 --ipv6 -B --bind --connect-timeout --payload --verify --mptcp --cc --sndbuf --rcvbuf --nodelay --mss --dscp --fragment -T --threads --pin --engine --depth --tx --rx -o --output -O --output-file --json-lines -q --quiet -v --verbose --trace-control -h --help --version' ;;
 		esac
 		;;
 	help) words='serve stream' ;;

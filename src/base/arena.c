@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A chain of zeroed blocks; small requests share one, large ones get their own. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,4 +145,12 @@ int nd_strv_add(struct nd_arena *a, struct nd_strv *list, const char *text)
 	v[list->n++] = copy;
 	list->v = v;
 	return 0;
+}
+
+void nd_heap_frugal(void)
+{
+	/* NOLINTBEGIN(concurrency-mt-unsafe): before any thread */
+	(void)mallopt(M_ARENA_MAX, 1); /* threads allocate little; each more heap costs memory */
+	(void)mallopt(M_MMAP_THRESHOLD, 64 << 10); /* what is larger goes back when freed */
+						   /* NOLINTEND(concurrency-mt-unsafe) */
 }

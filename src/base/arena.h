@@ -20,6 +20,9 @@ const char *nd_arena_dupn(struct nd_arena *a, const char *text, size_t n);
 const char *nd_arena_printf(struct nd_arena *a, const char *fmt, ...) ND_PRINTF(2, 3);
 void nd_arena_done(struct nd_arena *a);
 
+/** nd_heap_frugal() - one heap for all threads, large blocks back to the system when freed. First thing in main(). */
+void nd_heap_frugal(void);
+
 /* A list of strings in an arena (values of an option that may be repeated). */
 struct nd_strv {
 	const char **v;

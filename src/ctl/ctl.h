@@ -56,6 +56,7 @@ struct nd_link_cfg {
 	const struct nd_dialect *dialect;
 	const struct nd_link_ops *ops;
 	void *user;
+	unsigned port_class; /* in the dialect's list: how its bytes are cut */
 };
 
 /* Where a link goes. Copied. */

@@ -32,6 +32,7 @@ struct nd_link {
 	struct nd_linger linger;
 	struct nd_loop *loop; /* borrowed */
 	const struct nd_dialect *dialect;
+	unsigned port_class;
 	struct nd_link_ops ops;
 	void *user;
 	enum link_state state;
@@ -274,7 +275,7 @@ static void cut_messages(struct nd_link *k)
 	while (is_listening(k) && k->in.from < k->in.to) {
 		const uint8_t *at = k->in.data + k->in.from;
 		size_t have = k->in.to - k->in.from;
-		ssize_t n = k->dialect->message_bytes(at, have);
+		ssize_t n = k->dialect->message_bytes(at, have, k->port_class);
 
 		if (n == 0 && have > k->dialect->message_max)
 			n = -EMSGSIZE;
@@ -492,6 +493,7 @@ static int make_link(struct nd_loop *l, const struct nd_link_cfg *cfg, struct nd
 		return -ENOMEM;
 	*k = (struct nd_link){ .loop = l,
 			       .dialect = cfg->dialect,
+			       .port_class = cfg->port_class,
 			       .ops = *cfg->ops,
 			       .user = cfg->user,
 			       .linger.end = end_linger,

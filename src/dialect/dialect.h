@@ -154,8 +154,12 @@ struct nd_dialect {
 	size_t message_max;
 	/** Server: what is this? @datagram: a whole datagram on a shared port. */
 	void (*claim)(const uint8_t *data, size_t n, bool datagram, struct nd_claim *ret);
-	/** Length of the first whole message at @data; 0: need more; -EBADMSG, -EMSGSIZE: close. */
-	ssize_t (*message_bytes)(const uint8_t *data, size_t n);
+	/** Length of the first whole message at @data, on a link of @port_class; 0: need more; -EBADMSG,
+	 * -EMSGSIZE: close. */
+	ssize_t (*message_bytes)(const uint8_t *data, size_t n, unsigned port_class);
+	/** Server: does it open ports of this class, and how many, counted on from the first? NULL: all
+	 * classes that are not .many, one port each. */
+	bool (*listens)(const void *state, unsigned port_class, unsigned *ret_count);
 	int (*open)(void *state, const struct nd_dialog_cfg *cfg, struct nd_err *err);
 	void (*event)(void *state, const struct nd_dialog_event *ev, struct nd_verbs *ret);
 	void (*facts)(const void *state, struct nd_dialog_facts *ret);

@@ -153,11 +153,19 @@ ND_MUST_CHECK int nd_native_encode(enum nd_native_message m, const struct nd_nat
 				   struct nd_str *out);
 /** nd_native_take() - decode a framed message and hand it to this end; what is wrong ends the dialog. */
 void nd_native_take(struct nd_native *d, const uint8_t *data, size_t n);
+/** nd_native_decode_result() - a framed message 'result' for languages that exchange it among others. What it
+ * holds goes to @a. -EBADMSG, -ENOMEM. */
+ND_MUST_CHECK int nd_native_decode_result(const uint8_t *data, size_t n, struct nd_arena *a,
+					  struct nd_native_body *ret, struct nd_err *err);
 void nd_native_print(const uint8_t *data, size_t n, struct nd_str *out);
 const char *nd_native_stage_name(enum nd_native_stage stage);
 
 /* native_run.c: what both ends do alike */
 void nd_native_send(struct nd_native *d, enum nd_native_message m, const struct nd_native_body *b);
+/** nd_native_encode_result() - message 'result' behind what is in @out, without rows that make it too large.
+ * @a: for a while. -EMSGSIZE, -ENOMEM. */
+ND_MUST_CHECK int nd_native_encode_result(struct nd_arena *a, const struct nd_side *side,
+					  struct nd_str *out);
 void nd_native_timer(struct nd_native *d, enum nd_native_timer timer, uint64_t at_ns);
 /** nd_native_fail() - end the dialog without a result. */
 void nd_native_fail(struct nd_native *d, bool peer_fault, int code, const char *fmt, ...)

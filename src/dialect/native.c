@@ -66,10 +66,11 @@ static void native_claim(const uint8_t *data, size_t n, bool datagram, struct nd
 		ret->kind = claim_control(data, n);
 }
 
-static ssize_t native_message_bytes(const uint8_t *data, size_t n)
+static ssize_t native_message_bytes(const uint8_t *data, size_t n, unsigned port_class)
 {
 	size_t length;
 
+	(void)port_class; /* one language on every port */
 	if (n < ND_NATIVE_PREFIX_BYTES)
 		return 0;
 	length = read_be32(data);

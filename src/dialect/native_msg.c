@@ -273,6 +273,28 @@ void nd_native_take(struct nd_native *d, const uint8_t *data, size_t n)
 	json_decref(root);
 }
 
+int nd_native_decode_result(const uint8_t *data, size_t n, struct nd_arena *a,
+			    struct nd_native_body *ret, struct nd_err *err)
+{
+	json_error_t error;
+	json_t *root;
+	int code;
+
+	*ret = (struct nd_native_body){ 0 };
+	if (n < ND_NATIVE_PREFIX_BYTES)
+		return nd_fail(err, -EBADMSG, "message 'result' is too short");
+	root = json_loadb((const char *)data + ND_NATIVE_PREFIX_BYTES, n - ND_NATIVE_PREFIX_BYTES,
+			  JSON_REJECT_DUPLICATES, &error);
+	if (!root || strcmp(json_string_value(json_object_get(root, "m")) ?: "", "result") != 0)
+		code = nd_fail(err, -EBADMSG, "this is no message 'result'");
+	else
+		code = nd_wire_get(root, &result_table, ret, a, ND_NATIVE_ITEMS_MAX, err);
+	json_decref(root);
+	if (code == 0 && (!ret->side || ret->side->parts.n > ND_MAX_WORKLOADS))
+		code = nd_fail(err, -EBADMSG, "message 'result' does not say what was measured");
+	return code;
+}
+
 /* How many of @n bytes make at most @room and do not end inside a character. */
 static size_t whole_characters(const char *text, size_t n, size_t room)
 {

@@ -21,23 +21,28 @@ static uint64_t later(uint64_t at_ns, uint64_t by_ns)
 	return __builtin_add_overflow(at_ns, by_ns, &sum) ? UINT64_MAX - 1 : sum;
 }
 
+/* What stands behind @at in the verbs' bytes goes to the peer. */
+static void queue_send(struct nd_native *d, size_t at)
+{
+	struct nd_verb_item *v = nd_verbs_add(d->verbs, ND_DO_SEND);
+
+	v->link = d->link;
+	v->data_at = at;
+	v->n = d->verbs->data.len - at;
+}
+
 /* Written where the session reads it: a result is large enough not to be held twice. -EMSGSIZE, -ENOMEM. */
 static int try_send(struct nd_native *d, enum nd_native_message m, const struct nd_native_body *b)
 {
 	struct nd_str *out = &d->verbs->data;
 	size_t at = out->len;
 	int code = nd_native_encode(m, b, out);
-	struct nd_verb_item *v;
 
-	if (code < 0) {
+	if (code < 0)
 		out->len = at;
-		return code;
-	}
-	v = nd_verbs_add(d->verbs, ND_DO_SEND);
-	v->link = d->link;
-	v->data_at = at;
-	v->n = out->len - at;
-	return 0;
+	else
+		queue_send(d, at);
+	return code;
 }
 
 void nd_native_send(struct nd_native *d, enum nd_native_message m, const struct nd_native_body *b)
@@ -222,17 +227,17 @@ void nd_native_settle(struct nd_native *d)
 }
 
 /* A copy of @side whose parts come without their rows. NULL: no memory. */
-static struct nd_side *without_rows(struct nd_native *d, const struct nd_side *side,
+static struct nd_side *without_rows(struct nd_arena *a, const struct nd_side *side,
 				    bool with_intervals)
 {
-	struct nd_side *copy = nd_arena_alloc(&d->passing, 1, sizeof(*copy));
+	struct nd_side *copy = nd_arena_alloc(a, 1, sizeof(*copy));
 	struct nd_part *part;
 	uint64_t i;
 
 	if (!copy)
 		return NULL;
 	*copy = *side;
-	if (nd_list_new(&d->passing, &copy->parts, side->parts.n, sizeof(*part)) < 0)
+	if (nd_list_new(a, &copy->parts, side->parts.n, sizeof(*part)) < 0)
 		return NULL;
 	part = copy->parts.v;
 	for (i = 0; i < side->parts.n; i++) {
@@ -244,20 +249,32 @@ static struct nd_side *without_rows(struct nd_native *d, const struct nd_side *s
 	return copy;
 }
 
-static void send_result(struct nd_native *d, const struct nd_side *side)
+int nd_native_encode_result(struct nd_arena *a, const struct nd_side *side, struct nd_str *out)
 {
 	struct nd_side whole = *side;
 	struct nd_native_body b = { .side = &whole };
-	int code = try_send(d, ND_MSG_RESULT, &b);
+	size_t at = out->len;
+	int code = nd_native_encode(ND_MSG_RESULT, &b, out);
 
 	while (code == -EMSGSIZE && !b.intervals_omitted) {
+		out->len = at;
 		b.intervals_omitted = b.flows_omitted;
 		b.flows_omitted = true;
-		b.side = without_rows(d, side, !b.intervals_omitted);
-		code = b.side ? try_send(d, ND_MSG_RESULT, &b) : -ENOMEM;
+		b.side = without_rows(a, side, !b.intervals_omitted);
+		code = b.side ? nd_native_encode(ND_MSG_RESULT, &b, out) : -ENOMEM;
 	}
+	return code;
+}
+
+static void send_result(struct nd_native *d, const struct nd_side *side)
+{
+	size_t at = d->verbs->data.len;
+	int code = nd_native_encode_result(&d->passing, side, &d->verbs->data);
+
 	if (code < 0)
 		d->verbs->failed = true;
+	else
+		queue_send(d, at);
 }
 
 /* ---- events of this end ---- */

@@ -9,7 +9,6 @@
 
 enum { BATCH = 64 };
 
-#define SLOT_ALIGN    64u
 #define STAMPED_BYTES 16u /* shorter messages hold no send time */
 #define ROOM_BYTES    (4ull << 20)
 
@@ -81,15 +80,13 @@ static int open_copy(struct nd_io *io, unsigned lane, struct nd_err *err)
 {
 	const struct nd_lane *l = &io->lanes[lane];
 	struct datagram_copy *d = calloc(1, sizeof(*d));
-	uint64_t message = nd_lane_message(l);
+	uint64_t message = ND_MIN(nd_lane_message(l), ND_MAX_DATAGRAM);
 	bool ok = true;
 
 	if (!d)
 		return nd_fail(err, -ENOMEM, "no memory for datagrams");
 	io->xfer_state[lane] = d;
-	/* room for one byte too many shows a datagram that is too long */
-	message = ND_MIN(message, ND_MAX_DATAGRAM);
-	d->slot = (size_t)((message + SLOT_ALIGN) / SLOT_ALIGN * SLOT_ALIGN);
+	d->slot = nd_datagram_slot(l);
 	d->batch = (uint32_t)ND_MIN((uint64_t)BATCH, ROOM_BYTES / d->slot);
 	if (nd_lane_receives(io, lane))
 		ok = (d->rx_room = nd_buffer_new(d->batch * d->slot)) != NULL;
@@ -106,13 +103,6 @@ static int open_copy(struct nd_io *io, unsigned lane, struct nd_err *err)
 	d->stamped = d->rx_room && stamp_arrivals(io, lane);
 	point(d, io, lane);
 	return 0;
-}
-
-/* The machine or the path did not want it; the next one may pass. */
-static bool is_refusal(int code)
-{
-	return code == ENOBUFS || code == ENOMEM || code == ECONNREFUSED || code == EPERM ||
-	       code == EHOSTUNREACH || code == ENETUNREACH || code == ENETDOWN;
 }
 
 static int call_send(struct nd_io *io, struct nd_flow *f, struct datagram_copy *d, uint32_t n)
@@ -140,7 +130,7 @@ static int not_sent(struct nd_io *io, struct nd_flow *f, int code)
 		ND_COUNT_FLOW(io, f, tx_blocked, 1);
 		return -EAGAIN;
 	}
-	if (!is_refusal(-code))
+	if (!nd_is_refusal(-code))
 		return code;
 	ND_COUNT_FLOW(io, f, tx_refused, 1);
 	f->done_count++; /* offered once, not again */
@@ -209,7 +199,7 @@ static int call_recv(struct nd_io *io, struct nd_flow *f, struct datagram_copy *
 			r = recv(f->fd, d->rx_room, d->slot, io->recv_waits ? 0 : MSG_DONTWAIT);
 			d->rx[0].msg_len = r < 0 ? 0 : (unsigned)r;
 		}
-	} while (r < 0 && (errno == EINTR || (errno != ENOMEM && is_refusal(errno))));
+	} while (r < 0 && (errno == EINTR || (errno != ENOMEM && nd_is_refusal(errno))));
 	io->now_ns = nd_now_ns();
 	if (r < 0)
 		return -errno;

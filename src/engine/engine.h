@@ -51,6 +51,7 @@ struct nd_flow {
 	uint64_t begun_ns;       /* of the step: the clock before its first call; 0: not begun */
 	uint64_t done_bytes;     /* of the step (stream) */
 	uint32_t done_count;     /* of the step (datagrams) */
+	uint32_t posted;         /* sends on their way to the socket: engines that learn later */
 	uint64_t first_ns, last_ns; /* first payload byte sent or received; last */
 	void *load;                 /* the load's state */
 	struct nd_frame_state tx, rx;
@@ -164,6 +165,9 @@ struct nd_engine {
 
 const struct nd_engine *nd_engine_at(size_t n);
 const struct nd_engine *nd_engine_find(const char *name);
+/** nd_engine_lacks() - the library without which this program was built, so that engine @name is not in it;
+ * NULL: it is, or nobody knows it. */
+const char *nd_engine_lacks(const char *name);
 const char *nd_engine_names(size_t n, const char **ret_help);
 /** nd_engine_auto() - blocking when a worker owns one flow, else epoll. */
 const struct nd_engine *nd_engine_auto(uint32_t flows);

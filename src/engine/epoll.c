@@ -18,9 +18,7 @@ struct epoll {
 	int fd;
 	bool coarse; /* no epoll_pwait2 (before Linux 5.11): timeouts in ms */
 	struct epoll_event events[EVENTS];
-	struct nd_timers timers;
-	struct nd_flow **ring; /* owned; each flow at most once */
-	uint32_t head, n, room;
+	struct nd_queue q;
 };
 
 static void close_epoll(struct nd_io *io)
@@ -30,8 +28,7 @@ static void close_epoll(struct nd_io *io)
 	if (!e)
 		return;
 	nd_close_p(&e->fd);
-	nd_timers_done(&e->timers);
-	free(e->ring);
+	nd_queue_done(&e->q);
 	free(e);
 	io->engine_state = NULL;
 }
@@ -45,14 +42,18 @@ static int watch(const struct epoll *e, int fd, uint32_t events, struct nd_flow 
 	return epoll_ctl(e->fd, EPOLL_CTL_ADD, fd, &ev) < 0 ? -errno : 0;
 }
 
+static int watch_flow(const struct epoll *e, struct nd_flow *f)
+{
+	return watch(e, f->fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, f);
+}
+
 static int watch_all(const struct nd_io *io, const struct epoll *e)
 {
 	int r = watch(e, io->wake_fd, EPOLLIN, NULL);
 	uint32_t i;
 
 	for (i = 0; r == 0 && i < io->flow_count; i++)
-		r = watch(e, io->flows[i].fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-			  &io->flows[i]);
+		r = watch_flow(e, &io->flows[i]);
 	return r;
 }
 
@@ -65,12 +66,10 @@ static int open_epoll(struct nd_io *io, struct nd_err *err)
 		return nd_fail(err, -ENOMEM, "no memory for an event loop");
 	io->engine_state = e;
 	nd_io_naps(io);
-	e->room = nd_io_room(io);
-	e->ring = calloc(e->room, sizeof(struct nd_flow *));
 	e->fd = epoll_create1(EPOLL_CLOEXEC);
 	r = e->fd < 0 ? -errno : 0;
 	if (r == 0)
-		r = e->ring ? nd_timers_init(&e->timers, e->room) : -ENOMEM;
+		r = nd_queue_init(&e->q, io);
 	if (r == 0)
 		r = watch_all(io, e);
 	if (r < 0) {
@@ -83,39 +82,6 @@ static int open_epoll(struct nd_io *io, struct nd_err *err)
 	return 0;
 }
 
-static void push(struct epoll *e, struct nd_flow *f)
-{
-	if (f->queued)
-		return;
-	f->queued = true;
-	e->ring[(e->head + e->n++) % e->room] = f;
-}
-
-static struct nd_flow *pop(struct epoll *e)
-{
-	struct nd_flow *f = e->ring[e->head];
-
-	e->head = (e->head + 1) % e->room;
-	e->n--;
-	f->queued = false;
-	return f;
-}
-
-/* Where a flow waits for its next turn. */
-static void file_flow(struct epoll *e, struct nd_flow *f)
-{
-	uint64_t due = nd_flow_due(f);
-
-	if (f->state == ND_FLOW_READY)
-		push(e, f);
-	else if (f->state == ND_FLOW_DONE)
-		nd_timers_drop(&e->timers, f);
-	/* a patience moves with every transaction: an entry that is too early is set right when it comes up */
-	else if (due != UINT64_MAX &&
-		 (f->state == ND_FLOW_TIMED || !f->timer_slot || f->timer_ns > due))
-		nd_timers_set(&e->timers, f, due);
-}
-
 /* After an edge or a wake-up, which may have begun or stopped flows. */
 static void rescan(struct nd_io *io, struct epoll *e)
 {
@@ -125,18 +91,7 @@ static void rescan(struct nd_io *io, struct epoll *e)
 		return;
 	io->rescan = false;
 	for (i = 0; i < io->flow_count; i++)
-		file_flow(e, &io->flows[i]);
-}
-
-static void take_timers(struct epoll *e, uint64_t now_ns)
-{
-	struct nd_flow *f;
-
-	while ((f = nd_timers_pop(&e->timers, now_ns))) {
-		if (nd_flow_due(f) <= now_ns)
-			f->state = ND_FLOW_READY;
-		file_flow(e, f);
-	}
+		nd_queue_file(&e->q, &io->flows[i]);
 }
 
 static int wait_ms(struct epoll *e, uint64_t now_ns, uint64_t until_ns)
@@ -173,18 +128,18 @@ static void take_event(struct epoll *e, const struct epoll_event *ev)
 		f->hup = true;
 	if (nd_flow_unblock(f, ev->events & (EPOLLIN | EPOLLRDHUP | broken),
 			    ev->events & (EPOLLOUT | broken)))
-		push(e, f);
+		nd_queue_push(&e->q, f);
 }
 
 static int wait_for(struct nd_io *io, struct epoll *e, struct nd_err *err)
 {
-	uint64_t until = ND_MIN(io->edge_ns, nd_timers_next(&e->timers));
+	uint64_t until = ND_MIN(io->edge_ns, nd_timers_next(&e->q.timers));
 	bool woken = false;
 	int i, n;
 
-	if (e->n == 0 && nd_io_idle(io, until, true))
+	if (e->q.n == 0 && nd_io_idle(io, until, true))
 		until = 0; /* it has waited: only collect what happened */
-	n = e->n ? epoll_wait(e->fd, e->events, EVENTS, 0) : wait_ns(e, io->now_ns, until);
+	n = e->q.n ? epoll_wait(e->fd, e->events, EVENTS, 0) : wait_ns(e, io->now_ns, until);
 	if (n < 0 && errno != EINTR)
 		return nd_sysfail(err, "epoll");
 	io->now_ns = nd_now_ns();
@@ -197,7 +152,7 @@ static int wait_for(struct nd_io *io, struct epoll *e, struct nd_err *err)
 	if (woken)
 		nd_io_woken(io, io->now_ns);
 	nd_io_tick(io, io->now_ns);
-	take_timers(e, io->now_ns);
+	nd_queue_due(&e->q, io->now_ns);
 	rescan(io, e);
 	return 0;
 }
@@ -206,11 +161,11 @@ static void take_turns(struct nd_io *io, struct epoll *e)
 {
 	uint32_t left;
 
-	for (left = e->n; left > 0 && !io->quit; left--) {
-		struct nd_flow *f = pop(e);
+	for (left = e->q.n; left > 0 && !io->quit; left--) {
+		struct nd_flow *f = nd_queue_pop(&e->q);
 
 		(void)nd_flow_turn(io, f, ND_TURN_BUDGET); /* its state is looked at next */
-		file_flow(e, f);
+		nd_queue_file(&e->q, f);
 	}
 	rescan(io, e);
 }
@@ -234,10 +189,10 @@ static int run_epoll(struct nd_io *io, struct nd_err *err)
 static int add_flow(struct nd_io *io, struct nd_flow *f)
 {
 	struct epoll *e = io->engine_state;
-	int r = watch(e, f->fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, f);
+	int r = watch_flow(e, f);
 
 	if (r == 0)
-		file_flow(e, f);
+		nd_queue_file(&e->q, f);
 	return r;
 }
 

@@ -78,6 +78,21 @@ static inline struct timespec nd_timespec(uint64_t now_ns, uint64_t until_ns)
 		nd_count(&(io)->c[(f)->workload].name, nd_n_); \
 	} while (0)
 
+static inline uint32_t nd_step_count(const struct nd_step *s)
+{
+	return s->count ? s->count : 1;
+}
+
+/* Parts of a turn, for a backend that learns later what became of a call. */
+/** nd_flow_sent() - tell the load, if the whole SEND step is done; READY then. */
+void nd_flow_sent(struct nd_io *io, struct nd_flow *f);
+/** nd_flow_fail() - an error ends this flow alone: DONE. */
+void nd_flow_fail(struct nd_io *io, struct nd_flow *f, int code);
+/** nd_flow_finish() - half-close, DONE; while sends are posted it only waits for them. */
+void nd_flow_finish(struct nd_io *io, struct nd_flow *f);
+/** nd_flow_payload() - payload was moved at @now_ns: first and last instants. */
+void nd_flow_payload(struct nd_flow *f, uint64_t now_ns);
+
 /** nd_io_woken() - wake_fd is readable. */
 void nd_io_woken(struct nd_io *io, uint64_t now_ns);
 
@@ -90,6 +105,11 @@ bool nd_io_idle(struct nd_io *io, uint64_t until_ns, bool collects);
 /** nd_io_naps() - work out .nap_room, when the engine opens. */
 void nd_io_naps(struct nd_io *io);
 
+/* As uring, but with nothing that came behind Linux 5.11: for tests. */
+#if ND_HAVE_URING
+extern const struct nd_engine nd_engine_uring_old;
+#endif
+
 /* The blocking backend, also under the null engine. */
 int nd_blocking_open(struct nd_io *io, struct nd_err *err);
 int nd_blocking_run(struct nd_io *io, struct nd_err *err);
@@ -97,10 +117,19 @@ void nd_blocking_close(struct nd_io *io);
 
 /** nd_lane_message() - the longest message of a lane in either direction, at least 1. */
 uint64_t nd_lane_message(const struct nd_lane *lane);
-/** nd_lane_receives() - has this worker a flow in the lane that reads? */
-bool nd_lane_receives(const struct nd_io *io, unsigned lane);
-/** nd_lane_sends() - ... that writes? */
-bool nd_lane_sends(const struct nd_io *io, unsigned lane);
+/** nd_lane_receives() - how many flows of this worker in the lane read, those to come included. */
+uint32_t nd_lane_receives(const struct nd_io *io, unsigned lane);
+/** nd_lane_sends() - ... write. */
+uint32_t nd_lane_sends(const struct nd_io *io, unsigned lane);
+/** nd_is_refusal() - a positive errno: the datagram was not wanted, the next one may pass. */
+bool nd_is_refusal(int code);
+
+/** nd_datagram_slot() - room for the longest datagram of a lane: one byte too many shows a longer one. */
+static inline size_t nd_datagram_slot(const struct nd_lane *lane)
+{
+	return (size_t)((ND_MIN(nd_lane_message(lane), ND_MAX_DATAGRAM) + 64) / 64 * 64);
+}
+
 /** nd_buffer_new() - page-aligned and touched; NULL: no memory. */
 uint8_t *nd_buffer_new(size_t size);
 
@@ -116,5 +145,22 @@ void nd_timers_set(struct nd_timers *t, struct nd_flow *f, uint64_t at_ns); /* a
 void nd_timers_drop(struct nd_timers *t, struct nd_flow *f);
 uint64_t nd_timers_next(const struct nd_timers *t);                  /* UINT64_MAX: none */
 struct nd_flow *nd_timers_pop(struct nd_timers *t, uint64_t now_ns); /* due, or NULL */
+
+/* Flows that can proceed, in a ring, each at most once; those that wait for an instant, in a heap. */
+struct nd_queue {
+	struct nd_timers timers;
+	struct nd_flow **ring; /* owned */
+	uint32_t head, n, room;
+};
+
+/** nd_queue_init() - room for all flows that @io may come to have. Return: 0, -ENOMEM. */
+int nd_queue_init(struct nd_queue *q, const struct nd_io *io);
+void nd_queue_done(struct nd_queue *q);
+void nd_queue_push(struct nd_queue *q, struct nd_flow *f);
+struct nd_flow *nd_queue_pop(struct nd_queue *q); /* only while .n > 0 */
+/** nd_queue_file() - where the flow waits for its next turn, by its state. */
+void nd_queue_file(struct nd_queue *q, struct nd_flow *f);
+/** nd_queue_due() - flows whose instant has come are READY, and filed. */
+void nd_queue_due(struct nd_queue *q, uint64_t now_ns);
 
 #endif

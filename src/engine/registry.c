@@ -31,6 +31,11 @@ const struct nd_engine *nd_engine_find(const char *name)
 	return NULL;
 }
 
+const char *nd_engine_lacks(const char *name)
+{
+	return strcmp(name, "uring") == 0 && !nd_engine_find(name) ? "liburing" : NULL;
+}
+
 const char *nd_engine_names(size_t n, const char **ret_help)
 {
 	if (n >= ND_COUNTOF(engines))

@@ -31,8 +31,12 @@ static void end_flow(struct nd_io *io, struct nd_flow *f)
 		io->flow_done(io, f);
 }
 
-static void finish(struct nd_io *io, struct nd_flow *f)
+void nd_flow_finish(struct nd_io *io, struct nd_flow *f)
 {
+	if (f->posted) { /* its last bytes are not with the socket yet */
+		f->state = ND_FLOW_BLOCKED;
+		return;
+	}
 	/* a connection that is already broken cannot be half-closed, and need not be */
 	if (f->active && f->half == 0 && !nd_flow_is_datagram(io, f))
 		(void)shutdown(f->fd, SHUT_WR);
@@ -56,10 +60,10 @@ static void tell(struct nd_io *io, struct nd_flow *f, struct nd_event *ev)
 	f->done_count = 0;
 	f->state = ND_FLOW_READY;
 	if (step.op == ND_OP_FINISH)
-		finish(io, f);
+		nd_flow_finish(io, f);
 }
 
-static void fail(struct nd_io *io, struct nd_flow *f, int code)
+void nd_flow_fail(struct nd_io *io, struct nd_flow *f, int code)
 {
 	struct nd_event ev = { .what = ND_HAP_CLOSED, .error = code, .now_ns = io->now_ns };
 
@@ -68,21 +72,16 @@ static void fail(struct nd_io *io, struct nd_flow *f, int code)
 	end_flow(io, f);
 }
 
-static void saw_payload(struct nd_flow *f, uint64_t now_ns)
+void nd_flow_payload(struct nd_flow *f, uint64_t now_ns)
 {
 	if (!f->first_ns)
 		f->first_ns = now_ns;
 	f->last_ns = now_ns;
 }
 
-static uint32_t step_count(const struct nd_step *s)
+void nd_flow_sent(struct nd_io *io, struct nd_flow *f)
 {
-	return s->count ? s->count : 1;
-}
-
-static void sent(struct nd_io *io, struct nd_flow *f)
-{
-	uint32_t count = step_count(&f->step);
+	uint32_t count = nd_step_count(&f->step);
 	struct nd_event ev = { .what = ND_HAP_SENT,
 			       .count = count,
 			       .bytes = f->step.bytes * count,
@@ -100,6 +99,7 @@ static void sent(struct nd_io *io, struct nd_flow *f)
 /* False: the turn is over. */
 static bool do_send(struct nd_io *io, struct nd_flow *f)
 {
+	uint64_t bytes = f->c.tx_bytes;
 	int r;
 
 	if (!f->begun_ns && f->step.at_ns > io->now_ns) {
@@ -121,11 +121,12 @@ static bool do_send(struct nd_io *io, struct nd_flow *f)
 		return false;
 	}
 	if (r < 0) {
-		fail(io, f, r);
+		nd_flow_fail(io, f, r);
 		return false;
 	}
-	saw_payload(f, io->now_ns);
-	sent(io, f);
+	if (f->c.tx_bytes != bytes)
+		nd_flow_payload(f, io->now_ns);
+	nd_flow_sent(io, f);
 	if (io->wait_before_recv && f->state == ND_FLOW_READY && f->step.op == ND_OP_RECV) {
 		f->state = ND_FLOW_BLOCKED;
 		return false;
@@ -199,7 +200,7 @@ static bool do_recv(struct nd_io *io, struct nd_flow *f)
 	if (r == -EAGAIN)
 		return true; /* not readable any more: blocks, or is out of time */
 	if (r < 0) {
-		fail(io, f, r);
+		nd_flow_fail(io, f, r);
 		return false;
 	}
 	if (r == 0) {
@@ -207,7 +208,7 @@ static bool do_recv(struct nd_io *io, struct nd_flow *f)
 		return true;
 	}
 	if (f->c.rx_bytes != bytes)
-		saw_payload(f, io->now_ns);
+		nd_flow_payload(f, io->now_ns);
 	received(io, f, f->c.rx_messages - messages, f->c.rx_bytes - bytes);
 	return true;
 }
@@ -233,10 +234,10 @@ static bool act(struct nd_io *io, struct nd_flow *f)
 	case ND_OP_WAIT:
 		return do_wait(io, f);
 	case ND_OP_FINISH:
-		finish(io, f);
+		nd_flow_finish(io, f);
 		return false;
 	default:
-		fail(io, f, -EOPNOTSUPP);
+		nd_flow_fail(io, f, -EOPNOTSUPP);
 		return false;
 	}
 }
@@ -280,6 +281,8 @@ void nd_flow_stop(struct nd_io *io, struct nd_flow *f, uint64_t now_ns)
 {
 	struct nd_event ev = { .what = ND_HAP_STOP, .now_ns = now_ns, .bytes = f->done_bytes };
 
+	if (f->posted && ev.bytes == 0)
+		ev.bytes = 1; /* it has begun, how far is not known */
 	if (f->state != ND_FLOW_IDLE && f->state != ND_FLOW_DONE)
 		tell(io, f, &ev);
 }
@@ -329,28 +332,37 @@ uint64_t nd_lane_message(const struct nd_lane *lane)
 	return ND_MAX(most, 1);
 }
 
-bool nd_lane_receives(const struct nd_io *io, unsigned lane)
+/* What comes later to an open-ended run comes to be received from. */
+static uint32_t to_come(const struct nd_io *io)
 {
-	uint32_t i;
-
-	if (io->open_ended)
-		return true;
-	for (i = 0; i < io->flow_count; i++)
-		if (io->flows[i].workload == lane &&
-		    (!io->flows[i].active || io->lanes[lane].load->round_trips))
-			return true;
-	return false;
+	return io->open_ended ? nd_io_room(io) - ND_MIN(io->flow_count, nd_io_room(io)) : 0;
 }
 
-bool nd_lane_sends(const struct nd_io *io, unsigned lane)
+uint32_t nd_lane_receives(const struct nd_io *io, unsigned lane)
 {
-	uint32_t i;
+	uint32_t i, n = to_come(io);
 
 	for (i = 0; i < io->flow_count; i++)
-		if (io->flows[i].workload == lane &&
-		    (io->flows[i].active || io->lanes[lane].load->round_trips))
-			return true;
-	return false;
+		n += io->flows[i].workload == lane &&
+		     (!io->flows[i].active || io->lanes[lane].load->round_trips);
+	return n;
+}
+
+uint32_t nd_lane_sends(const struct nd_io *io, unsigned lane)
+{
+	uint32_t i, n = io->lanes[lane].load->round_trips ? to_come(io) : 0;
+
+	for (i = 0; i < io->flow_count; i++)
+		n += io->flows[i].workload == lane &&
+		     (io->flows[i].active || io->lanes[lane].load->round_trips);
+	return n;
+}
+
+/* The machine or the path did not want it; the next one may pass. */
+bool nd_is_refusal(int code)
+{
+	return code == ENOBUFS || code == ENOMEM || code == ECONNREFUSED || code == EPERM ||
+	       code == EHOSTUNREACH || code == ENETUNREACH || code == ENETDOWN;
 }
 
 uint8_t *nd_buffer_new(size_t size)

@@ -103,6 +103,12 @@ void nd_payload_fill(void *buf, size_t size, enum nd_payload payload, uint64_t s
 	case ND_PAYLOAD_PATTERN:
 		nd_pattern_fill(buf, size, 0, 0);
 		break;
+	case ND_PAYLOAD_FILL_A:
+		memset(buf, 'A', size);
+		break;
+	case ND_PAYLOAD_FILL_B:
+		memset(buf, 'B', size);
+		break;
 	default:
 		fill_random(buf, size, seed);
 	}

@@ -72,6 +72,9 @@ ND_MUST_CHECK int nd_listen(const struct nd_transport *t, const struct nd_addr *
  * nd_open_result()), negative errno. Any thread. */
 int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const struct nd_addr *to,
 	    const struct nd_addr *from, const char *dev, int *ret_fd, struct nd_err *err);
+/** nd_accepted() - the same settings for a connection that came to a listener. */
+ND_MUST_CHECK int nd_accepted(const struct nd_transport *t, const struct nd_sockopts *o, int fd,
+			      struct nd_err *err);
 /** nd_open_result() - 0 connected, negative errno why not. */
 ND_MUST_CHECK int nd_open_result(int fd);
 /** nd_datagram_peer() - server side: a socket on @local (address the peer used, our port) connected to

@@ -239,3 +239,13 @@ ssize_t nd_recv_to(int fd, void *buf, size_t size, struct nd_addr *ret_peer,
 	*ret_local = local;
 	return n;
 }
+
+int nd_accepted(const struct nd_transport *t, const struct nd_sockopts *o, int fd,
+		struct nd_err *err)
+{
+	struct nd_addr local = { .len = sizeof(local.u) };
+
+	if (getsockname(fd, &local.u.sa, &local.len) < 0)
+		return nd_sysfail(err, "asking an accepted socket for its address");
+	return t->prepare(fd, local.u.sa.sa_family, o, err);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* /proc/stat and /proc/softirqs: where each CPU's time went, and how often softirqs ran on it. */
+/* /proc/stat, interrupts and softirqs: where each CPU's time went, and what interrupted it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +99,48 @@ int nd_os_parse_stat(const char *text, struct nd_os_sample *s)
 			s->context_switches = nd_os_next_u64(&p);
 	}
 	return 0;
+}
+
+/* Counts in front of the words that name the source, at most one per CPU. */
+static uint64_t line_sum(const char *p, uint32_t cpus)
+{
+	uint64_t sum = 0, v;
+	struct nd_os_word w;
+
+	for (; cpus > 0 && nd_os_word(&p, &w); cpus--) {
+		v = nd_os_word_u64(w);
+		if (v == ND_UNKNOWN)
+			break;
+		if (__builtin_add_overflow(sum, v, &sum))
+			return ND_UNKNOWN;
+	}
+	return sum;
+}
+
+/* A line's text ends where the next begins. */
+static bool line_contains(const char *line, const char *word)
+{
+	return memmem(line, strcspn(line, "\n"), word, strlen(word)) != NULL;
+}
+
+uint64_t nd_os_parse_interrupts(const char *text, const char *word)
+{
+	uint64_t sum = ND_UNKNOWN, v;
+	const char *line, *p = text;
+	struct nd_os_word w;
+	uint32_t cpus = 0;
+
+	while (nd_os_word(&p, &w))
+		cpus++;
+	for (line = nd_os_line(text); line; line = nd_os_line(line)) {
+		p = line;
+		if (!nd_os_word(&p, &w) || !line_contains(line, word))
+			continue;
+		v = line_sum(p, cpus);
+		if (v == ND_UNKNOWN || __builtin_add_overflow(sum == ND_UNKNOWN ? 0 : sum, v, &sum))
+			return ND_UNKNOWN;
+	}
+	return sum;
 }
 
 static uint64_t *place_of(struct nd_softirqs *s, struct nd_os_word name)

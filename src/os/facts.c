@@ -30,6 +30,8 @@ static void read_names(struct nd_os_reader *r, struct nd_host_facts *ret)
 	ret->hostname =
 		known ? nd_os_keep(r, u.nodename) : nd_os_fact(r, "proc/sys/kernel/hostname");
 	ret->kernel = known ? nd_os_keep(r, u.release) : nd_os_fact(r, "proc/sys/kernel/osrelease");
+	ret->kernel_build =
+		known ? nd_os_keep(r, u.version) : nd_os_fact(r, "proc/sys/kernel/version");
 	ret->machine = known ? nd_os_keep(r, u.machine) : nd_os_fact(r, "proc/sys/kernel/arch");
 	if (!nd_os_peek(r->os, text, sizeof(text), "etc/os-release") &&
 	    !nd_os_peek(r->os, text, sizeof(text), "usr/lib/os-release"))
@@ -122,6 +124,21 @@ static int read_cpuinfo(struct nd_os_reader *r, struct nd_host_facts *ret)
 			ret->cpu_mhz = khz / 1000;
 	}
 	return hypervisor;
+}
+
+double nd_os_cpu_mhz(struct nd_os *os)
+{
+	nd_auto_free char *text = malloc(CPUINFO_BYTES);
+	const char *at = NULL;
+	double mhz = (double)NAN;
+	uint64_t khz;
+
+	if (text && nd_os_peek(os, text, CPUINFO_BYTES, "proc/cpuinfo"))
+		at = nd_os_value_of(text, "cpu MHz");
+	if (at && nd_parse_prefix_double(at, &mhz) > 0)
+		return mhz;
+	khz = nd_os_fact_u64(os, "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
+	return khz == ND_UNKNOWN ? (double)NAN : (double)khz / 1000;
 }
 
 /* How many CPUs (or nodes) a list file names. */

@@ -12,6 +12,7 @@
 /* What every sample reads; opened once, read at offset 0 each time. */
 enum nd_os_file {
 	ND_OS_STAT,
+	ND_OS_INTERRUPTS,
 	ND_OS_SOFTIRQS,
 	ND_OS_SNMP,
 	ND_OS_SNMP6,
@@ -32,7 +33,9 @@ struct nd_os_rtnl {
 };
 
 struct nd_os {
-	char *root; /* owned; "" is the machine */
+	char *root;           /* owned; "" is the machine */
+	char *interrupt_text; /* owned; NULL: no interrupts are watched */
+	char *nic_name;       /* owned; NULL: no interface is */
 	bool is_machine;
 	int fd[ND_OS_FILE_COUNT]; /* -1: not there */
 	char *buf;                /* owned; the text of the file read last */
@@ -95,6 +98,9 @@ bool nd_os_exists(struct nd_os *os, const char *fmt, ...) ND_PRINTF(2, 3);
 
 /** nd_os_parse_stat() - CPU times, interrupts, context switches. Allocates s->cpu. -ENOMEM. */
 ND_MUST_CHECK int nd_os_parse_stat(const char *text, struct nd_os_sample *s);
+/** nd_os_parse_interrupts() - all CPUs' counts of the lines of /proc/interrupts that contain @word.
+ * ND_UNKNOWN: there is none. */
+uint64_t nd_os_parse_interrupts(const char *text, const char *word);
 /** nd_os_parse_softirqs() - allocates s->cpu_net_rx for s->cpus. -ENOMEM. */
 ND_MUST_CHECK int nd_os_parse_softirqs(const char *text, struct nd_os_sample *s);
 /** nd_os_parse_softnet() - allocates s->cpu_softnet for s->cpus. -ENOMEM. */

@@ -18,6 +18,7 @@
 /* clang-format off */
 static const char *const paths[ND_OS_FILE_COUNT] = {
 	[ND_OS_STAT]            = "proc/stat",
+	[ND_OS_INTERRUPTS]      = "proc/interrupts",
 	[ND_OS_SOFTIRQS]        = "proc/softirqs",
 	[ND_OS_SNMP]            = "proc/net/snmp",
 	[ND_OS_SNMP6]           = "proc/net/snmp6",
@@ -80,8 +81,39 @@ void nd_os_free(struct nd_os *os)
 		nd_close_p(&os->fd[i]);
 	nd_os_rtnl_done(&os->rtnl);
 	free(os->root);
+	free(os->interrupt_text);
+	free(os->nic_name);
 	free(os->buf);
 	free(os);
+}
+
+static int keep_text(char **at, const char *text)
+{
+	char *copy = NULL;
+
+	if (text && *text) {
+		copy = strdup(text);
+		if (!copy)
+			return -ENOMEM;
+	}
+	free(*at);
+	*at = copy;
+	return 0;
+}
+
+int nd_os_watch_interrupts(struct nd_os *os, const char *text)
+{
+	return keep_text(&os->interrupt_text, text);
+}
+
+int nd_os_watch_nic(struct nd_os *os, const char *name)
+{
+	return keep_text(&os->nic_name, name);
+}
+
+const char *nd_os_watched_nic(const struct nd_os *os)
+{
+	return os->nic_name;
 }
 
 static bool grow(struct nd_os *os)
@@ -170,6 +202,9 @@ static int sample_cpus(struct nd_os *os, struct nd_os_sample *s)
 	r = text ? nd_os_parse_softirqs(text, s) : 0;
 	if (r < 0)
 		return r;
+	text = os->interrupt_text ? nd_os_text(os, ND_OS_INTERRUPTS) : NULL;
+	if (text)
+		s->watched_interrupts = nd_os_parse_interrupts(text, os->interrupt_text);
 	text = nd_os_text(os, ND_OS_SOFTNET);
 	return text ? nd_os_parse_softnet(text, s) : 0;
 }
@@ -198,6 +233,7 @@ static void sample_protocols(struct nd_os *os, struct nd_os_sample *s)
 void nd_os_sample_init(struct nd_os_sample *s)
 {
 	*s = (struct nd_os_sample){ .interrupts = ND_UNKNOWN,
+				    .watched_interrupts = ND_UNKNOWN,
 				    .context_switches = ND_UNKNOWN,
 				    .conntrack_count = ND_UNKNOWN,
 				    .conntrack_max = ND_UNKNOWN };

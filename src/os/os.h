@@ -17,6 +17,15 @@ struct nd_os; /* open files and the root; one per thread that reads */
 ND_MUST_CHECK int nd_os_open(const char *root, struct nd_os **ret, struct nd_err *err);
 void nd_os_free(struct nd_os *os);
 
+/** nd_os_watch_interrupts() - from now on samples count the interrupts of the lines of
+ * /proc/interrupts that contain @text. NULL or empty: none. Return: 0 or -ENOMEM. */
+ND_MUST_CHECK int nd_os_watch_interrupts(struct nd_os *os, const char *text);
+/** nd_os_watch_nic() - whose packets a report wants, when it is not the interface of the test's
+ * address. NULL or empty: that one. Return: 0 or -ENOMEM. */
+ND_MUST_CHECK int nd_os_watch_nic(struct nd_os *os, const char *name);
+/** nd_os_watched_nic() - that name, NULL when none was given. Lives as long as @os. */
+const char *nd_os_watched_nic(const struct nd_os *os);
+
 /* ---- CPU: ns since boot, by kind, as the kernel accounts them (USER_HZ ticks) ---- */
 struct nd_cpu_times {
 	uint64_t user_ns, nice_ns, system_ns, idle_ns, iowait_ns, irq_ns, softirq_ns, steal_ns;
@@ -27,29 +36,37 @@ struct nd_softirqs {
 };
 
 /* Protocol counters of this network namespace; ND_UNKNOWN where a kernel lacks one. */
-#define ND_SNMP(X)                                           \
-	X(tcp_in_segs, "Tcp", "InSegs")                      \
-	X(tcp_out_segs, "Tcp", "OutSegs")                    \
-	X(tcp_retrans_segs, "Tcp", "RetransSegs")            \
-	X(tcp_in_errs, "Tcp", "InErrs")                      \
-	X(tcp_listen_overflows, "TcpExt", "ListenOverflows") \
-	X(tcp_listen_drops, "TcpExt", "ListenDrops")         \
-	X(tcp_backlog_drop, "TcpExt", "TCPBacklogDrop")      \
-	X(udp_in_datagrams, "Udp", "InDatagrams")            \
-	X(udp_out_datagrams, "Udp", "OutDatagrams")          \
-	X(udp_no_ports, "Udp", "NoPorts")                    \
-	X(udp_in_errors, "Udp", "InErrors")                  \
-	X(udp_rcvbuf_errors, "Udp", "RcvbufErrors")          \
-	X(udp_sndbuf_errors, "Udp", "SndbufErrors")          \
-	X(udp_in_csum_errors, "Udp", "InCsumErrors")         \
-	X(udp6_in_datagrams, "Udp6", "InDatagrams")          \
-	X(udp6_out_datagrams, "Udp6", "OutDatagrams")        \
-	X(udp6_rcvbuf_errors, "Udp6", "RcvbufErrors")        \
-	X(udp6_sndbuf_errors, "Udp6", "SndbufErrors")        \
-	X(ip_in_discards, "Ip", "InDiscards")                \
-	X(ip_out_discards, "Ip", "OutDiscards")              \
-	X(ip_out_no_routes, "Ip", "OutNoRoutes")             \
-	X(ip_reasm_fails, "Ip", "ReasmFails")                \
+#define ND_SNMP(X)                                                 \
+	X(tcp_in_segs, "Tcp", "InSegs")                            \
+	X(tcp_out_segs, "Tcp", "OutSegs")                          \
+	X(tcp_retrans_segs, "Tcp", "RetransSegs")                  \
+	X(tcp_in_errs, "Tcp", "InErrs")                            \
+	X(tcp_attempt_fails, "Tcp", "AttemptFails")                \
+	X(tcp_lost_retransmit, "TcpExt", "TCPLostRetransmit")      \
+	X(tcp_syn_retrans, "TcpExt", "TCPSynRetrans")              \
+	X(tcp_fast_retrans, "TcpExt", "TCPFastRetrans")            \
+	X(tcp_forward_retrans, "TcpExt", "TCPForwardRetrans")      \
+	X(tcp_slow_start_retrans, "TcpExt", "TCPSlowStartRetrans") \
+	X(tcp_retrans_fail, "TcpExt", "TCPRetransFail")            \
+	X(tcp_listen_overflows, "TcpExt", "ListenOverflows")       \
+	X(tcp_listen_drops, "TcpExt", "ListenDrops")               \
+	X(tcp_backlog_drop, "TcpExt", "TCPBacklogDrop")            \
+	X(udp_in_datagrams, "Udp", "InDatagrams")                  \
+	X(udp_out_datagrams, "Udp", "OutDatagrams")                \
+	X(udp_no_ports, "Udp", "NoPorts")                          \
+	X(udp_in_errors, "Udp", "InErrors")                        \
+	X(udp_rcvbuf_errors, "Udp", "RcvbufErrors")                \
+	X(udp_sndbuf_errors, "Udp", "SndbufErrors")                \
+	X(udp_in_csum_errors, "Udp", "InCsumErrors")               \
+	X(udp6_in_datagrams, "Udp6", "InDatagrams")                \
+	X(udp6_out_datagrams, "Udp6", "OutDatagrams")              \
+	X(udp6_in_errors, "Udp6", "InErrors")                      \
+	X(udp6_rcvbuf_errors, "Udp6", "RcvbufErrors")              \
+	X(udp6_sndbuf_errors, "Udp6", "SndbufErrors")              \
+	X(ip_in_discards, "Ip", "InDiscards")                      \
+	X(ip_out_discards, "Ip", "OutDiscards")                    \
+	X(ip_out_no_routes, "Ip", "OutNoRoutes")                   \
+	X(ip_reasm_fails, "Ip", "ReasmFails")                      \
 	X(ip_frag_creates, "Ip", "FragCreates")
 
 struct nd_snmp {
@@ -92,6 +109,8 @@ struct nd_os_sample {
 	struct nd_softnet softnet;
 	struct nd_process self;
 	uint64_t interrupts, context_switches; /* machine-wide; ND_UNKNOWN when unreadable */
+	uint64_t
+		watched_interrupts; /* nd_os_watch_interrupts(); ND_UNKNOWN: no line, or not asked */
 	uint64_t conntrack_count, conntrack_max;
 };
 
@@ -108,7 +127,8 @@ const struct nd_nic *nd_os_nic(const struct nd_os_sample *s, const char *name);
 
 /* ---- facts: what does not change during a run. Strings in the caller's arena, NULL when unknown ---- */
 struct nd_host_facts {
-	const char *hostname, *kernel, *machine, *os_name, *cpu_model, *boot_id, *netns_id;
+	const char *hostname, *kernel, *kernel_build, *machine, *os_name, *cpu_model, *boot_id,
+		*netns_id;
 	const char *clocksource, *governor, *congestion_control, *default_qdisc;
 	const char *virtualization; /* hypervisor vendor from DMI / cpuid flag, container kind */
 	uint64_t cpus_online, cpus_allowed, numa_nodes, cpu_mhz;
@@ -120,6 +140,9 @@ struct nd_host_facts {
 };
 
 ND_MUST_CHECK int nd_os_host(struct nd_os *os, struct nd_arena *a, struct nd_host_facts *ret);
+
+/** nd_os_cpu_mhz() - clock of the first CPU as it is now. NAN: unknown. */
+double nd_os_cpu_mhz(struct nd_os *os);
 
 struct nd_nic_facts {
 	const char *name, *driver, *driver_version, *firmware, *duplex, *bus, *mac, *qdisc;

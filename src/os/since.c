@@ -219,6 +219,7 @@ int nd_os_since(const struct nd_os_sample *now, const struct nd_os_sample *then,
 	s.self = now->self;
 	subtract(&now->self, &then->self, &s.self, 0, SELF_LEVELS);
 	s.interrupts = nd_os_delta(now->interrupts, then->interrupts);
+	s.watched_interrupts = nd_os_delta(now->watched_interrupts, then->watched_interrupts);
 	s.context_switches = nd_os_delta(now->context_switches, then->context_switches);
 	s.conntrack_count = now->conntrack_count;
 	s.conntrack_max = now->conntrack_max;

@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 #include "load/load.h"
 #include "net/net.h"
-#include "persona/int.h"
+#include "persona/ntttcp.h"
 #include "report/report.h"
 
 #define MAN_DATE "2026-11-30" /* moves with the version */
@@ -15,11 +15,15 @@
 
 void nd_persona_overview(struct nd_str *out)
 {
+	const struct nd_persona *p;
 	const struct nd_face *f;
+	size_t i;
 
 	nd_str_add(out, "usage: netdyno VERB [options]\na dynamometer for networks\n\n");
 	for (f = nd_persona_at(0)->faces; f->set; f++)
 		nd_str_addf(out, "  %-8s%-7s%s\n", f->verb, f->set->operands, f->set->summary);
+	for (i = 1; (p = nd_persona_at(i)); i++)
+		nd_str_addf(out, "  %-15s%s\n", p->name, p->help);
 	nd_str_add(out,
 		   "\nnetdyno VERB -h shows the common options of a verb, --help all of them;\n"
 		   "netdyno --version shows what is built in\n");
@@ -102,9 +106,10 @@ static void man_heading(const char *macro, const char *text, struct nd_str *out)
 }
 
 /* Lines "command\tsentence". */
-static void man_examples(const char *p, struct nd_str *out)
+void nd_persona_man_examples(const char *text, struct nd_str *out)
 {
 	nd_auto_str command = { 0 }, sentence = { 0 };
+	const char *p = text;
 	size_t n;
 
 	while (p && *p) {
@@ -157,7 +162,7 @@ static void make_man(struct nd_str *out)
 	}
 	nd_str_add(out, ".SH EXAMPLES\n");
 	for (f = faces; f->set; f++)
-		man_examples(f->set->examples, out);
+		nd_persona_man_examples(f->set->examples, out);
 	nd_str_add(out, man_exit);
 	nd_str_add(out, man_rest);
 }
@@ -233,6 +238,7 @@ static void make_zsh(struct nd_str *out)
 /* clang-format off */
 static const struct { const char *name; void (*make)(struct nd_str *out); } generators[] = {
 	{ "man",  make_man },
+	{ "man-ntttcp", nd_ntttcp_man },
 	{ "bash", make_bash },
 	{ "zsh",  make_zsh },
 	{ "protocol-md", nd_dialect_doc },

@@ -108,6 +108,29 @@ static int parse_dscp(const struct nd_opt *row, const char *value, struct nd_opt
 	return r;
 }
 
+/* One of the names; a name that this build lacks is told from one that nobody knows. */
+static int parse_engine(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	struct nd_plan *plan = ctx->target;
+	const char *lacks = nd_engine_lacks(value), *name, *help;
+	nd_auto_str names = { 0 };
+	size_t i;
+
+	for (i = 0; (name = row->values(i, &help)); i++) {
+		if (!strcmp(name, value)) {
+			plan->engine = name;
+			return 0;
+		}
+		nd_str_addf(&names, "%s%s", i ? ", " : "", name);
+	}
+	if (lacks)
+		return nd_fail(ctx->err, -EINVAL,
+			       "%s: '%s' is not in this program: it was built without %s",
+			       ctx->as_typed, value, lacks);
+	return nd_fail(ctx->err, -EINVAL, "%s: '%.80s' is none of %s", ctx->as_typed, value,
+		       nd_str_text(&names));
+}
+
 /* REQ[,RESP]; alone it is both. */
 static int parse_request(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
 {
@@ -240,8 +263,11 @@ static const struct nd_opt worker_rows[] = {
 };
 
 static const struct nd_opt engine_rows[] = {
-	{ .name = "engine", .type = ND_OPT_ENUM, .values = engine_names, AT(const char *, engine),
+	{ .name = "engine", .type = ND_OPT_CUSTOM, .parse = parse_engine, .values = engine_names, .metavar = "NAME",
 	  .preset = "auto", .help = "how threads wait and call" },
+	{ .name = "depth", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, depth), .min = 1, .max = ND_MAX_DEPTH, .help = "sends under way per flow, with --engine uring",
+	  .more = "By default one. Each has a buffer of its own when bytes are verified." },
 	{ .name = "tx", .type = ND_OPT_ENUM, .values = nd_persona_xfer_names, AT(const char *, tx),
 	  .preset = "copy", .help = "how bytes are sent" },
 	{ .name = "rx", .type = ND_OPT_ENUM, .values = nd_persona_xfer_names, AT(const char *, rx),
@@ -340,12 +366,14 @@ static const struct nd_opt_set stream_set = {
 };
 
 /* A bad network is a bad command line, not a server that fails later. */
-static int settle_serve(struct nd_plan *plan, const struct nd_strv *operands, struct nd_err *err)
+static int settle_serve(struct nd_plan *plan, void *target, const struct nd_strv *operands,
+			struct nd_err *err)
 {
 	struct nd_cidr unused;
 	uint64_t i;
 	int r;
 
+	(void)target;   /* the plan */
 	(void)operands; /* the parser took none */
 	for (i = 0; i < plan->serve.allow.n; i++) {
 		r = nd_cidr_parse(plan->serve.allow.v[i], &unused, err);
@@ -355,8 +383,10 @@ static int settle_serve(struct nd_plan *plan, const struct nd_strv *operands, st
 	return 0;
 }
 
-static int settle_stream(struct nd_plan *plan, const struct nd_strv *operands, struct nd_err *err)
+static int settle_stream(struct nd_plan *plan, void *target, const struct nd_strv *operands,
+			 struct nd_err *err)
 {
+	(void)target; /* the plan */
 	plan->host = operands->v[0];
 	if (!*plan->host)
 		return nd_fail(err, -EINVAL, "HOST is empty");
@@ -364,9 +394,12 @@ static int settle_stream(struct nd_plan *plan, const struct nd_strv *operands, s
 }
 
 static const struct nd_face faces[] = {
-	{ "serve", ND_VERB_SERVE, &serve_set, settle_serve },
-	{ "stream", ND_VERB_STREAM, &stream_set, settle_stream },
-	{ NULL, ND_VERB_MAX, NULL, NULL },
+	{ .verb = "serve", .plan_verb = ND_VERB_SERVE, .set = &serve_set, .settle = settle_serve },
+	{ .verb = "stream",
+	  .plan_verb = ND_VERB_STREAM,
+	  .set = &stream_set,
+	  .settle = settle_stream },
+	{ .set = NULL },
 };
 
 const struct nd_persona nd_persona_native = {

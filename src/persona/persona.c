@@ -27,7 +27,7 @@ struct top {
 static const struct nd_opt top_rows[] = {
 	{ .name = "gen", .type = ND_OPT_STRING, .section = "Options", .hidden = true,
 	  .offset = (uint32_t)ND_FIELD_OF(const char *, struct top, generator),
-	  .help = "write a document: man, bash, zsh, protocol-md, schema, results-md" },
+	  .help = "write a document: man, man-ntttcp, bash, zsh, protocol-md, schema, results-md" },
 	{ 0 }
 };
 
@@ -49,12 +49,37 @@ const struct nd_persona *nd_persona_at(size_t n)
 
 const struct nd_persona *nd_persona_find(const char *name)
 {
+	const char *const *link;
 	size_t i;
 
-	for (i = 0; i < ND_COUNTOF(personas); i++)
+	for (i = 0; i < ND_COUNTOF(personas); i++) {
 		if (!strcmp(personas[i]->name, name))
 			return personas[i];
+		for (link = personas[i]->links; link && *link; link++)
+			if (!strcmp(*link, name))
+				return personas[i];
+	}
 	return NULL;
+}
+
+const char *nd_persona_dashes(const char *word, unsigned *ret)
+{
+	unsigned n = 0;
+
+	for (;; n++) {
+		const unsigned char *u = (const unsigned char *)word;
+
+		if (*word == '-')
+			word++;
+		else if (u[0] == 0xe2 && ((u[1] == 0x80 && u[2] >= 0x90 && u[2] <= 0x95) ||
+					  (u[1] == 0x88 && u[2] == 0x92)))
+			word += 3;
+		else
+			break;
+	}
+	if (ret)
+		*ret = n;
+	return word;
 }
 
 static const struct nd_face *find_face(const struct nd_persona *p, const char *verb)
@@ -93,31 +118,11 @@ static void set_log(const struct nd_plan *plan)
 		nd_log_set(plan->out.quiet ? ND_LOG_WARN : ND_LOG_INFO);
 }
 
-/* @argv[0] is the word before the options. */
-static int read_face(const struct nd_face *face, int argc, char **argv, struct nd_plan *plan,
-		     struct nd_str *out, struct nd_err *err)
+/* The plan is filled: complete and judge it. */
+static int finish(struct nd_plan *plan, struct nd_err *err)
 {
-	struct nd_strv operands = { 0 };
-	int r = nd_opt_defaults(face->set, plan, &plan->arena, err);
+	int r = nd_plan_derive(plan, err);
 
-	if (r < 0)
-		return r;
-	r = nd_opt_parse(face->set, argc, argv, plan, &plan->arena, &operands, err);
-	if (r == ND_OPT_VERSION)
-		nd_persona_version(out);
-	else if (r > 0)
-		nd_opt_help(face->set, r == ND_OPT_HELP_ALL, out);
-	if (r > 0)
-		return ND_NEXT_PRINT;
-	if (r < 0)
-		return r;
-	set_log(plan);
-	plan->verb = face->plan_verb;
-	plan->source_ports = source_ports();
-	if (face->settle)
-		r = face->settle(plan, &operands, err);
-	if (r == 0)
-		r = nd_plan_derive(plan, err);
 	if (r == 0)
 		r = nd_plan_check(plan, err);
 	if (r < 0)
@@ -125,6 +130,53 @@ static int read_face(const struct nd_face *face, int argc, char **argv, struct n
 	if (nd_plan_note(plan))
 		nd_log(ND_LOG_INFO, "%s", nd_plan_note(plan));
 	return ND_NEXT_RUN;
+}
+
+/* @r: what the user wants to know instead. */
+static int print_help(const struct nd_face *face, int r, struct nd_plan *plan, struct nd_str *out)
+{
+	if (r == ND_OPT_VERSION)
+		nd_persona_version(out);
+	else
+		nd_opt_help(face->set, r == ND_OPT_HELP_ALL, out);
+	if (r != ND_OPT_HELP)
+		plan->exits.help = 0; /* other tools have no such question */
+	return ND_NEXT_PRINT;
+}
+
+/* @argv[0] is the word before the options. */
+static int read_face(const struct nd_face *face, int argc, char **argv, struct nd_plan *plan,
+		     struct nd_str *out, struct nd_err *err)
+{
+	struct nd_strv operands = { 0 };
+	void *target = plan;
+	int r;
+
+	plan->exits = face->exits;
+	if (face->target)
+		target = face->target(plan);
+	if (!target)
+		return nd_fail(err, -ENOMEM, "out of memory");
+	r = nd_opt_defaults(face->set, target, &plan->arena, err);
+	if (r == 0)
+		r = nd_opt_parse(face->set, argc, argv, target, &plan->arena, &operands, err);
+	if (r != 0)
+		return r > 0 ? print_help(face, r, plan, out) : r;
+	set_log(plan);
+	plan->verb = face->plan_verb;
+	plan->source_ports = source_ports();
+	if (face->settle)
+		r = face->settle(plan, target, &operands, err);
+	return r < 0 ? r : finish(plan, err);
+}
+
+/* A tool that looks at its words first. */
+static int read_chosen(const struct nd_persona *p, struct nd_words *w, struct nd_err *err)
+{
+	const struct nd_face *face = NULL;
+	int r = p->choose(w, &face, err);
+
+	return r == ND_NEXT_RUN ? read_face(face, w->argc, w->argv, w->plan, w->out, err) : r;
 }
 
 static int unknown_verb(const struct nd_persona *p, const char *word, struct nd_err *err)
@@ -183,15 +235,9 @@ static int read_top(int argc, char **argv, struct nd_plan *plan, struct nd_str *
 	if (!strcmp(top.generator, "results-md"))
 		return ND_NEXT_RESULT_DOC;
 	return nd_fail(err, -EINVAL,
-		       "--gen: '%.80s' is none of man, bash, zsh, protocol-md, schema, results-md",
+		       "--gen: '%.80s' is none of man, man-ntttcp, bash, zsh, protocol-md, "
+		       "schema, results-md",
 		       top.generator);
-}
-
-/* Plain and Unicode dashes alike. */
-static bool is_option(const char *word)
-{
-	return word[0] == '-' || !strncmp(word, "\xe2\x80\x90", 2) ||
-	       !strncmp(word, "\xe2\x88\x92", 3);
 }
 
 static const char *base_name(const char *path)
@@ -207,6 +253,7 @@ int nd_persona_read(int argc, char **argv, struct nd_plan *plan, struct nd_str *
 		    struct nd_err *err)
 {
 	const struct nd_persona *own = personas[0], *p = NULL;
+	struct nd_words w = { .plan = plan, .out = out };
 	const struct nd_face *face;
 
 	nd_plan_init(plan);
@@ -218,13 +265,17 @@ int nd_persona_read(int argc, char **argv, struct nd_plan *plan, struct nd_str *
 		argv += p ? 1 : 0;
 	}
 	p = p ? p : own;
-	if (!p->faces[0].verb)
-		return read_face(&p->faces[0], argc, argv, plan, out, err);
+	if (p->choose) {
+		w.called = base_name(argv[0]);
+		w.argc = argc;
+		w.argv = argv;
+		return read_chosen(p, &w, err);
+	}
 	if (argc < 2) {
 		nd_persona_overview(out);
 		return nd_fail(err, -EINVAL, "a verb is missing");
 	}
-	if (is_option(argv[1]))
+	if (nd_persona_dashes(argv[1], NULL) != argv[1])
 		return read_top(argc, argv, plan, out, err);
 	if (!strcmp(argv[1], "help"))
 		return read_help(p, argc > 2 ? argv[2] : NULL, out, err);

@@ -240,6 +240,7 @@ static int check_numbers(const struct nd_plan *p, struct nd_err *err)
 		{ { "--drain",    ND_UNIT_TIME_NS, 0,            ND_MAX_NS },      p->drain_ns },
 		{ { "-i",         ND_UNIT_TIME_NS, ND_NS_PER_MS, ND_MAX_NS },      p->interval_ns },
 		{ { "-T",         ND_UNIT_COUNT,   0,            ND_MAX_THREADS }, p->threads },
+		{ { "--depth",    ND_UNIT_COUNT,   0,            ND_MAX_DEPTH },   p->depth },
 		{ { "--sndbuf",   ND_UNIT_BYTES,   0,            INT32_MAX },      p->sock.sndbuf_bytes },
 		{ { "--rcvbuf",   ND_UNIT_BYTES,   0,            INT32_MAX },      p->sock.rcvbuf_bytes },
 		{ { "--mss",      ND_UNIT_BYTES,   0,            UINT16_MAX },     p->sock.mss_bytes },
@@ -266,6 +267,8 @@ static int check_words(const struct nd_plan *plan, struct nd_err *err)
 		r = check_word("--rx", plan->rx, MAX_NAME, err);
 	if (r == 0 && plan->sock.cc)
 		r = check_word("--cc", plan->sock.cc, MAX_CC, err);
+	if (r == 0 && plan->depth > 1 && strcmp(plan->engine, "uring") != 0)
+		r = nd_fail(err, -EINVAL, "--depth: several sends under way take --engine uring");
 	return r;
 }
 
@@ -436,7 +439,7 @@ static int check_ports(const struct nd_plan *p, struct nd_err *err)
 	uint64_t addresses = ND_MAX(p->bind.n, 1u), flows = nd_plan_flows(p);
 	const char *bidir = p->ask.bidir ? " and --bidir" : "";
 
-	if (!p->host || !p->source_ports || flows <= p->source_ports * addresses)
+	if (p->face || !p->host || !p->source_ports || flows <= p->source_ports * addresses)
 		return 0;
 	if (addresses == 1)
 		return nd_fail(err, -EINVAL,
@@ -449,9 +452,10 @@ static int check_ports(const struct nd_plan *p, struct nd_err *err)
 		       ULL(p->workload[0].flows), bidir, ULL(addresses), ULL(p->source_ports));
 }
 
+/* Another tool's face has other words, and its persona has judged them. */
 static int check_test_rules(const struct nd_plan *plan, struct nd_err *err)
 {
-	return check_rules(plan, tests, err);
+	return plan->face ? 0 : check_rules(plan, tests, err);
 }
 
 int nd_plan_check(const struct nd_plan *plan, struct nd_err *err)
@@ -471,6 +475,31 @@ int nd_plan_check(const struct nd_plan *plan, struct nd_err *err)
 	for (i = 0; r == 0 && i < ND_COUNTOF(all); i++)
 		r = all[i](plan, err);
 	return r;
+}
+
+bool nd_plan_has_datagrams(const struct nd_plan *plan)
+{
+	for (uint64_t i = 0; i < plan->workloads; i++) {
+		if (nd_plan_is_datagram(&plan->workload[i]))
+			return true;
+	}
+	return false;
+}
+
+int nd_plan_fits_path(const struct nd_plan *plan, enum nd_end_kind sender, uint64_t bytes,
+		      struct nd_err *err)
+{
+	for (uint64_t i = 0; i < plan->workloads && !plan->sock.fragment; i++) {
+		const struct nd_workload *w = &plan->workload[i];
+
+		if (nd_plan_is_datagram(w) && (sender == ND_ENDS || sender == w->active) &&
+		    w->message_bytes > bytes)
+			return nd_fail(err, -EMSGSIZE,
+				       "-l: '%llu' is over %llu, the largest datagram that crosses "
+				       "the path in one piece; --fragment lets it be cut",
+				       ULL(w->message_bytes), ULL(bytes));
+	}
+	return 0;
 }
 
 int nd_plan_limits(const struct nd_plan *plan, const struct nd_serve *policy, struct nd_err *err)

@@ -109,6 +109,8 @@ int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 {
 	int r;
 
+	if (plan->face)
+		return 0; /* its persona has settled all */
 	if (plan->ask.ipv4 || plan->ask.ipv6)
 		plan->af = plan->ask.ipv4 ? ND_AF_IPV4 : ND_AF_IPV6;
 	if (plan->out.json_lines && !plan->ask.has_format)

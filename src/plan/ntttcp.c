@@ -19,6 +19,7 @@ static const struct nd_field rows[] = {
 	B(round_trip), B(no_stdio_buffer), B(cpu_from_idle), B(estats), B(jitter), N(uso_bytes),
 	N(transmit_packets), N(io_ports), N(numa_node), N(throttle_kBps), N(cpu_burn), N(sample_s),
 	N(packet_spacing_ms), N(qos), T(jitter_file),
+	ND_STRV(S, notes, 0, NULL, NULL),
 	ND_ROWS_END
 };
 #undef S

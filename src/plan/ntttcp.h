@@ -41,6 +41,8 @@ struct nd_ntttcp {
 	uint64_t uso_bytes, transmit_packets, io_ports, numa_node; /* numa_node ND_UNKNOWN: none */
 	uint64_t throttle_kBps, cpu_burn, sample_s, packet_spacing_ms, qos;
 	const char *jitter_file;
+	struct nd_strv
+		notes; /* what was clamped or ignored, a sentence each; for the lines behind the banner */
 };
 
 extern const struct nd_table nd_ntttcp_table;

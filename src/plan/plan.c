@@ -5,9 +5,9 @@
 
 #include "plan/plan.h"
 
-const char *const nd_verb_names[] = { "serve", "stream", NULL };
+const char *const nd_verb_names[] = { "serve", "stream", "receive", NULL };
 const char *const nd_end_names[] = { "client", "server", NULL };
-const char *const nd_payload_names[] = { "random", "zero", "pattern", NULL };
+const char *const nd_payload_names[] = { "random", "zero", "pattern", "fill-a", "fill-b", NULL };
 const char *const nd_af_names[] = { "any", "ipv4", "ipv6", NULL };
 
 static void point_list(struct nd_plan *plan)
@@ -72,6 +72,7 @@ int nd_plan_adopt(struct nd_plan *plan, struct nd_err *err)
 	known(&plan->cooldown_ns, 0);
 	known(&plan->drain_ns, 0);
 	known(&plan->threads, 0);
+	known(&plan->depth, 0);
 	plan->engine = plan->engine ? plan->engine : "auto";
 	plan->tx = plan->tx ? plan->tx : "copy";
 	plan->rx = plan->rx ? plan->rx : "copy";
@@ -97,6 +98,8 @@ const char *nd_plan_note(const struct nd_plan *plan)
 {
 	uint64_t i;
 
+	if (plan->face)
+		return NULL; /* it has notes of its own */
 	for (i = 0; i < plan->workloads; i++) {
 		const struct nd_workload *w = &plan->workload[i];
 
@@ -188,6 +191,7 @@ static const struct nd_field plan_rows[] = {
 	ND_STR(P, engine, 0, "engine", "Engine asked."),
 	ND_STR(P, tx, 0, "send technique", "Way of sending asked."),
 	ND_STR(P, rx, 0, "receive technique", "Way of receiving asked."),
+	ND_U64(P, depth, ND_M_COUNT, ND_SHOW_NONZERO, "depth", "Sends under way per flow asked; 0 is one."),
 	ND_ENUM(enum nd_payload, P, payload, ND_SHOW_TEXT, "payload", "What the payload is made of.", nd_payload_names),
 	ND_BOOL(P, verify, ND_SHOW_NONZERO, "verified", "Whether receivers compare each byte."),
 	ND_BOOL(P, mptcp, ND_SHOW_NONZERO, "MPTCP", "Whether multipath TCP was asked."),

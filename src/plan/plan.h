@@ -16,6 +16,7 @@
 #define ND_MAX_MESSAGE   (1ull << 30)
 #define ND_MAX_DATAGRAM  65507ull
 #define ND_MAX_THREADS   1000
+#define ND_MAX_DEPTH     64                              /* sends of one flow under way */
 #define ND_MAX_NS        (24ull * 3600ull * ND_NS_PER_S) /* any duration */
 #define ND_MAX_INTERVALS 100000ull
 #define ND_SOURCE_PORTS \
@@ -33,7 +34,14 @@ enum nd_verb {
 /* Which end has the active role of a workload: sends a stream, makes requests, opens connections. */
 enum nd_end_kind { ND_CLIENT, ND_SERVER, ND_ENDS };
 
-enum nd_payload { ND_PAYLOAD_RANDOM, ND_PAYLOAD_ZERO, ND_PAYLOAD_PATTERN, ND_PAYLOAD_MAX };
+enum nd_payload {
+	ND_PAYLOAD_RANDOM,
+	ND_PAYLOAD_ZERO,
+	ND_PAYLOAD_PATTERN,
+	ND_PAYLOAD_FILL_A, /* the letter A throughout, as NTttcp sends */
+	ND_PAYLOAD_FILL_B, /* the letter B, as its datagrams on Linux */
+	ND_PAYLOAD_MAX
+};
 
 enum nd_af { ND_AF_ANY, ND_AF_IPV4, ND_AF_IPV6, ND_AF_MAX };
 
@@ -61,7 +69,25 @@ struct nd_sockopts {
 	uint64_t dscp; /* 0..63 */
 	bool has_dscp;
 	bool nodelay;
-	bool fragment; /* UDP: let the network fragment (default: don't-fragment is set) */
+	bool fragment;       /* UDP: let the network fragment (default: don't-fragment is set) */
+	uint64_t pacing_bps; /* this end's kernel holds each flow to it; 0: no; never travels */
+};
+
+/* Where a stretch of flows goes; a receiver's: where it listens. They follow one another in the order of
+ * flow numbers. */
+struct nd_target {
+	const char *host; /* as typed; NULL (receivers): every address */
+	uint64_t port;    /* of its first flow; counts on by .flows_per_port of the plan */
+	uint64_t flows;   /* receivers: 0, they come as they like */
+	uint64_t ports;   /* how many from .port on */
+	int64_t cpu;      /* where its worker runs; -1: anywhere */
+};
+
+/* Exit codes that scripts know from another tool; 0: ours. */
+struct nd_exits {
+	int help;  /* help was asked for */
+	int usage; /* the command line is wrong */
+	int peer;  /* no agreement with the peer */
 };
 
 /* A rate as typed: over all flows of a direction, or for each ("/flow"). */
@@ -113,6 +139,7 @@ struct nd_plan {
 	uint64_t threads;    /* per end; 0: as many as both ends have CPUs, at most the flows */
 	const char *engine;  /* engines.def, "auto" */
 	const char *tx, *rx; /* transfer pair: xfers of engines, "copy" */
+	uint64_t depth;      /* sends under way per flow, where the engine posts them; 0: one */
 	enum nd_payload payload;
 	bool verify;
 	bool mptcp;
@@ -133,11 +160,17 @@ struct nd_plan {
 	const char *dialect; /* dialects.def; NULL: native */
 	const void *face;    /* settings of that face alone, in the arena; NULL: none */
 	const struct nd_table *face_table;
-	struct nd_list targets;  /* struct nd_target; empty: .host for all */
+	struct nd_list targets;  /* of struct nd_target; empty: .host for all */
 	uint64_t data_port;      /* flow k goes to data_port + k / flows_per_port; 0: .port */
 	uint64_t flows_per_port; /* 0: all to one port */
+	bool ports_run_on;       /* over all targets; else each target begins at data_port */
 	uint64_t source_port;    /* flow k comes from source_port + k; 0: any */
 	bool open_ended;         /* receiver: flows come as they like; workload[0].flows is room */
+	bool hold;               /* receiver: test after test */
+	const char *interrupts;  /* count interrupts of lines with this text; NULL: none */
+	const char *counted_nic; /* count packets of this interface; NULL: the test's own */
+	struct nd_exits exits;   /* never travels */
+	bool daemon;             /* main goes to the background first */
 
 	bool wants_datagram_bytes; /* a datagram workload waits for nd_plan_set_datagram() */
 	bool trace_control;        /* print control messages on stderr */
@@ -175,6 +208,11 @@ ND_MUST_CHECK int nd_plan_derive(struct nd_plan *plan, struct nd_err *err);
  * workload of 0 bytes passes only while .wants_datagram_bytes. */
 ND_MUST_CHECK int nd_plan_check(const struct nd_plan *plan, struct nd_err *err);
 
+bool nd_plan_has_datagrams(const struct nd_plan *plan);
+/** nd_plan_fits_path() - datagrams that @sender (ND_ENDS: either end) sends must cross a path of @bytes in one
+ * piece, unless fragments were asked for. */
+ND_MUST_CHECK int nd_plan_fits_path(const struct nd_plan *plan, enum nd_end_kind sender,
+				    uint64_t bytes, struct nd_err *err);
 /** nd_plan_limits() - what a server refuses: its own policy against a peer's plan. */
 ND_MUST_CHECK int nd_plan_limits(const struct nd_plan *plan, const struct nd_serve *policy,
 				 struct nd_err *err);

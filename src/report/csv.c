@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CSV (RFC 4180, lines end with a line feed): a row per interval, then a row with the totals of the
- * measured window, for each direction. Figures in base units; unknown is empty.
+ * measured window, for each direction. Figures in base units; unknown is empty. Behind the columns that
+ * are read most stands every other figure that is one number or word, named by its path: tcp_cc,
+ * server_machine_idle_cores. Lists (flows, CPUs) are for JSON and XML.
  */
 #include <string.h>
 
@@ -30,9 +32,14 @@ static bool is_extra(const struct nd_field *f)
 
 static void put_text(struct nd_str *out, const char *text)
 {
+	nd_auto_str safe = { 0 };
+	const char *p;
+
+	nd_report_clean(&safe, text);
+	out->failed = out->failed || !nd_str_ok(&safe);
 	nd_str_addc(out, '"', 1);
-	for (; *text; text++)
-		nd_str_addc(out, *text, *text == '"' ? 2 : 1);
+	for (p = nd_str_text(&safe); *p; p++)
+		nd_str_addc(out, *p, *p == '"' ? 2 : 1);
 	nd_str_addc(out, '"', 1);
 }
 
@@ -45,6 +52,8 @@ static void put_cell(struct nd_str *out, const struct nd_field *f, const void *b
 		return;
 	if (f->type == ND_T_U64)
 		nd_str_addf(out, "%llu", (unsigned long long)*(const uint64_t *)at);
+	else if (f->type == ND_T_I64)
+		nd_str_addf(out, "%lld", (long long)*(const int64_t *)at);
 	else if (f->type == ND_T_F64)
 		nd_json_double_text(out, *(const double *)at);
 	else if (f->type == ND_T_BOOL)
@@ -61,6 +70,100 @@ static void put_start(struct nd_str *out, const struct nd_result *r, const struc
 		    r->same_host ? "true" : "false");
 }
 
+/* ---- everything else ---- */
+
+struct walk {
+	struct nd_str *out;
+	bool names; /* the heading; else cells */
+};
+
+static bool is_cell(const struct nd_field *f)
+{
+	return f->type != ND_T_GROUP && f->type != ND_T_OPT && f->type != ND_T_LIST &&
+	       f->type != ND_T_STRV && f->type != ND_T_ENUM;
+}
+
+/* The cells of @table at @base (NULL: empty ones) but those @taken, and of its groups. */
+static void walk_table(const struct walk *w, const char *prefix, const struct nd_table *table,
+		       const void *base, bool (*taken)(const struct nd_field *f))
+{
+	nd_row_for_each(f, table) {
+		nd_auto_str path = { 0 };
+
+		if (!nd_report_shown(f) || (taken && taken(f)))
+			continue;
+		if (f->type == ND_T_GROUP) {
+			nd_str_addf(&path, "%s%s_", prefix, f->key);
+			w->out->failed = w->out->failed || !nd_str_ok(&path);
+			walk_table(w, nd_str_text(&path), f->table,
+				   base ? nd_field_at(base, f) : NULL, taken);
+		} else if (is_cell(f)) {
+			if (w->names)
+				nd_str_addf(w->out, ",%s%s", prefix, f->key);
+			else if (base)
+				put_cell(w->out, f, base);
+			else
+				nd_str_addc(w->out, ',', 1);
+		}
+	}
+}
+
+/* Of a direction: stands among the first columns, or opens the row. */
+static bool is_taken(const struct nd_field *f)
+{
+	return f == nd_report_row(&nd_direction_table, "label") || is_extra(f) ||
+	       (is_column(f) && find(&nd_interval_joint_table, f->key));
+}
+
+static bool opens_row(const struct nd_field *f)
+{
+	return f == nd_report_row(&nd_result_table, "partial") ||
+	       f == nd_report_row(&nd_result_table, "same_host");
+}
+
+static void put_warnings(struct nd_str *out, const struct nd_result *r)
+{
+	const struct nd_warning *v = r->warnings.v;
+	nd_auto_str keys = { 0 };
+	uint64_t i;
+
+	for (i = 0; i < r->warnings.n; i++)
+		nd_str_addf(&keys, "%s%s", i ? " " : "", v[i].key);
+	out->failed = out->failed || !nd_str_ok(&keys);
+	nd_str_addc(out, ',', 1);
+	put_text(out, nd_str_text(&keys));
+}
+
+static void walk_side(const struct walk *w, const char *name, const struct nd_side *side,
+		      uint64_t workload)
+{
+	const struct nd_part *part = side ? nd_result_part(side, workload) : NULL;
+	nd_auto_str prefix = { 0 };
+
+	nd_str_addf(&prefix, "%s_", name);
+	walk_table(w, nd_str_text(&prefix), &nd_side_table, side, NULL);
+	nd_str_add(&prefix, "part_");
+	walk_table(w, nd_str_text(&prefix), &nd_part_table, part, NULL);
+	w->out->failed = w->out->failed || !nd_str_ok(&prefix);
+}
+
+/* @r, @d NULL: names, or the empty cells of an interval. */
+static void walk_rest(const struct walk *w, const struct nd_result *r, const struct nd_direction *d)
+{
+	uint64_t workload = d ? d->workload : 0;
+
+	if (w->names)
+		nd_str_add(w->out, ",warnings");
+	else if (r)
+		put_warnings(w->out, r);
+	else
+		nd_str_addc(w->out, ',', 1);
+	walk_table(w, "", &nd_direction_table, d, is_taken);
+	walk_table(w, "", &nd_result_table, r, opens_row);
+	walk_side(w, "client", r ? r->client : NULL, workload);
+	walk_side(w, "server", r ? r->server : NULL, workload);
+}
+
 static void put_interval(struct nd_str *out, const struct nd_interval_joint *i)
 {
 	nd_row_for_each(f, &nd_interval_joint_table) {
@@ -71,6 +174,7 @@ static void put_interval(struct nd_str *out, const struct nd_interval_joint *i)
 		if (is_extra(f))
 			nd_str_addc(out, ',', 1);
 	}
+	walk_rest(&(struct walk){ .out = out }, NULL, NULL);
 	nd_str_addc(out, '\n', 1);
 }
 
@@ -79,6 +183,23 @@ static uint64_t transactions_of(const struct nd_result *r, const struct nd_direc
 	const struct nd_part *p = nd_result_part(nd_result_sender(r, d), d->workload);
 
 	return p && d->transactional ? p->window.transactions : ND_UNKNOWN;
+}
+
+/* Of a count that only intervals have: those of the measured window together. */
+static uint64_t measured(const struct nd_direction *d, const struct nd_field *f)
+{
+	const struct nd_interval_joint *row = d->intervals.v;
+	uint64_t i, sum = ND_UNKNOWN, v;
+
+	for (i = 0; i < d->intervals.n; i++) {
+		if (!row[i].phase || strcmp(row[i].phase, "measure") != 0)
+			continue;
+		v = *(const uint64_t *)nd_field_at(&row[i], f);
+		if (v == ND_UNKNOWN)
+			return ND_UNKNOWN;
+		sum = sum == ND_UNKNOWN ? v : sum + v;
+	}
+	return sum;
 }
 
 /* The measured window in the columns of an interval. */
@@ -96,6 +217,8 @@ static void put_totals(struct nd_str *out, const struct nd_result *r, const stru
 	total.sent_bytes = d->sent_bytes;
 	total.transactions = transactions_of(r, d);
 	nd_row_for_each(f, &nd_interval_joint_table) {
+		if (f->type == ND_T_U64 && !nd_figure_known(f, &total))
+			*(uint64_t *)nd_field_in(&total, f) = measured(d, f);
 		if (is_column(f))
 			put_cell(out, f, &total);
 	}
@@ -103,6 +226,7 @@ static void put_totals(struct nd_str *out, const struct nd_result *r, const stru
 		if (is_extra(f))
 			put_cell(out, f, d);
 	}
+	walk_rest(&(struct walk){ .out = out }, r, d);
 	nd_str_addc(out, '\n', 1);
 }
 
@@ -118,6 +242,7 @@ static void csv_begin(const struct nd_report_cfg *cfg, struct nd_str *out)
 		if (is_extra(f))
 			nd_str_addf(out, ",%s", f->key);
 	}
+	walk_rest(&(struct walk){ .out = out, .names = true }, NULL, NULL);
 	nd_str_addc(out, '\n', 1);
 }
 

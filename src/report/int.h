@@ -17,6 +17,9 @@ unsigned nd_report_utf8(const char *text, uint32_t *ret);
 /** nd_report_clean() - add @text (NULL: nothing) without what steers a terminal or ends a line. */
 void nd_report_clean(struct nd_str *out, const char *text);
 
+/** nd_report_xml_escape() - text or attribute value; what XML cannot write becomes U+FFFD. */
+void nd_report_xml_escape(struct nd_str *out, const char *text);
+
 /** nd_report_row() - the row of @key. The key must be there: it is a literal of ours. */
 const struct nd_field *nd_report_row(const struct nd_table *table, const char *key);
 /** nd_report_shown() - the row belongs into a report. */

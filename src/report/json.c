@@ -129,14 +129,14 @@ static void json_failed(const struct nd_report_cfg *cfg, const struct nd_err *er
 static void json_progress(const struct nd_report_cfg *cfg, const struct nd_progress_event *ev,
 			  struct nd_str *out)
 {
-	static const char *const names[] = {
+	static const char *const names[ND_PROG_MAX] = {
 		[ND_PROG_LISTENING] = "listening", [ND_PROG_CONNECTED] = "connected",
 		[ND_PROG_PHASE] = "phase",         [ND_PROG_INTERVAL] = "interval",
 		[ND_PROG_WARNING] = "warning",
 	};
 	struct nd_json j = { .out = out };
 
-	if (!cfg->json_lines)
+	if (!cfg->json_lines || !names[ev->what])
 		return;
 	nd_json_open(&j, NULL, '{');
 	nd_json_str(&j, "event", names[ev->what]);

@@ -40,7 +40,7 @@ const char *nd_writer_names(size_t n, const char **ret_help)
 {
 	const struct nd_writer *w = nd_writer_at(n);
 
-	if (!w)
+	if (!w || w->of_face)
 		return NULL;
 	if (ret_help)
 		*ret_help = w->help;
@@ -120,6 +120,11 @@ int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret, stru
 		return nd_fail(err, -ENOMEM, "opening the report: out of memory");
 	r->cfg = *cfg;
 	r->writer = w;
+	r->cfg.state = w->state_size ? calloc(1, w->state_size) : NULL;
+	if (w->state_size && !r->cfg.state) {
+		free(r);
+		return nd_fail(err, -ENOMEM, "opening the report: out of memory");
+	}
 	begin(r);
 	e = flush(r);
 	if (e < 0) {
@@ -133,7 +138,9 @@ int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret, stru
 
 int nd_report_progress(struct nd_report *r, const struct nd_progress_event *ev)
 {
-	if (!r->writer->progress || (r->cfg.quiet && ev->what != ND_PROG_WARNING))
+	bool hushed = r->cfg.quiet && !r->writer->hears_all;
+
+	if (!r->writer->progress || (hushed && ev->what != ND_PROG_WARNING))
 		return 0;
 	r->writer->progress(&r->cfg, ev, &r->text);
 	return flush(r);
@@ -141,23 +148,36 @@ int nd_report_progress(struct nd_report *r, const struct nd_progress_event *ev)
 
 int nd_report_result(struct nd_report *r, const struct nd_result *res, struct nd_err *err)
 {
+	int e = 0, f;
+
 	if (r->writer->result)
 		r->writer->result(&r->cfg, res, &r->text);
-	return finish(r, err);
+	if (r->writer->files)
+		e = r->writer->files(&r->cfg, res, err);
+	f = finish(r, e < 0 ? NULL : err);
+	return e < 0 ? e : f;
 }
 
 int nd_report_failed(struct nd_report *r, const struct nd_err *failure, struct nd_err *err)
 {
+	int e = 0, f;
+
 	if (!r->writer->failed)
 		return 0;
 	r->writer->failed(&r->cfg, failure, &r->text);
-	return finish(r, err);
+	if (r->writer->files)
+		e = r->writer->files(&r->cfg, NULL, err);
+	f = finish(r, e < 0 ? NULL : err);
+	return e < 0 ? e : f;
 }
 
 void nd_report_free(struct nd_report *r)
 {
 	if (!r)
 		return;
+	if (r->writer->done)
+		r->writer->done(&r->cfg);
+	free(r->cfg.state);
 	nd_str_done(&r->text);
 	free(r);
 }

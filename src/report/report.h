@@ -18,12 +18,20 @@ struct nd_report_cfg {
 	bool quiet, verbose;
 	bool tty;   /* stdout is a terminal */
 	int out_fd; /* 1 */
+	/* borrowed: settings of a tool's face for that tool's writers; NULL: our own */
+	const void *face;
+	const struct nd_table *face_table;
+	void *state; /* the writer's own, .state_size zeroed bytes; set by nd_report_open() */
 };
 
 struct nd_report; /* an opened report */
 
 struct nd_writer {
 	const char *name, *help;
+	bool of_face;      /* looks like another tool's report: chosen by its face alone. Last in
+			    * writers.def: nd_writer_names() leaves it out. */
+	bool hears_all;    /* .quiet keeps no event away */
+	size_t state_size; /* of what it keeps between calls, cfg->state */
 	/* Each returns text to be written now (appended to @out); NULL members: nothing. */
 	void (*begin)(const struct nd_report_cfg *cfg, struct nd_str *out);
 	void (*progress)(const struct nd_report_cfg *cfg, const struct nd_progress_event *ev,
@@ -32,10 +40,16 @@ struct nd_writer {
 		       struct nd_str *out);
 	void (*failed)(const struct nd_report_cfg *cfg, const struct nd_err *err,
 		       struct nd_str *out);
+	/** files() - replace the files the face asks for, behind result() or failed(). @r: NULL behind
+	 * the latter. Return: 0 or negative errno with @err. */
+	int (*files)(const struct nd_report_cfg *cfg, const struct nd_result *r,
+		     struct nd_err *err);
+	void (*done)(const struct nd_report_cfg *cfg); /* release what cfg->state owns */
 };
 
 const struct nd_writer *nd_writer_at(size_t n);
 const struct nd_writer *nd_writer_find(const char *name);
+/** nd_writer_names() - the formats a user may choose. NULL: no more. */
 const char *nd_writer_names(size_t n, const char **ret_help);
 
 ND_MUST_CHECK int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret,

@@ -137,6 +137,14 @@ static void text_progress(const struct nd_report_cfg *cfg, const struct nd_progr
 	case ND_PROG_WARNING:
 		text_line(out, "warning: ", ev->text);
 		break;
+	case ND_PROG_NOTE:
+		text_line(out, "note: ", ev->text);
+		break;
+	case ND_PROG_READY: /* for reports that must look like another tool's */
+	case ND_PROG_FLOWS:
+	case ND_PROG_DETAIL:
+	case ND_PROG_MAX:
+		break;
 	}
 }
 

@@ -225,19 +225,70 @@ static void put_ledger(struct nd_str *out, const struct nd_loss *loss)
 	put_unseen(out, loss);
 }
 
+static void put_instants(struct nd_line *l, const char *name, const struct nd_part *p)
+{
+	if (p && p->window.start_ns != ND_UNKNOWN && p->window.end_ns != ND_UNKNOWN)
+		nd_line_item(l, "; ", "%s's from %.9f s to %.9f s", name,
+			     (double)p->window.start_ns / (double)ND_NS_PER_S,
+			     (double)p->window.end_ns / (double)ND_NS_PER_S);
+}
+
+/* Rates are over true lengths, and those are rarely what was asked for. */
+static void put_lengths(const struct nd_report_cfg *cfg, const struct nd_result *r,
+			const struct nd_direction *d, struct nd_str *out)
+{
+	struct nd_line l = line_of(out, "Window");
+
+	nd_line_figure(&l, ", ", "asked", row("asked_window_s"), d);
+	nd_line_figure(&l, ", ", "true", row("window_s"), d);
+	nd_line_figure(&l, ", ", "sender's", row("sender_window_s"), d);
+	if (!nd_figure_zero(row("asked_rate_bps"), d))
+		nd_line_figure(&l, "; ", NULL, row("asked_rate_bps"), d);
+	if (!nd_figure_zero(row("asked_rate_ops"), d))
+		nd_line_figure(&l, "; ", NULL, row("asked_rate_ops"), d);
+	if (cfg->verbose) {
+		put_instants(&l, d->sender, nd_result_part(nd_result_sender(r, d), d->workload));
+		put_instants(&l, d->receiver,
+			     nd_result_part(nd_result_receiver(r, d), d->workload));
+	}
+	nd_line_end(&l);
+}
+
+/* Between the two ends' first edges, each by its own clock after the agreed start. */
+static double ends_apart_us(const struct nd_result *r)
+{
+	if (!r->client || !r->server || r->client->start_ns == INT64_MIN ||
+	    r->server->start_ns == INT64_MIN)
+		return (double)NAN;
+	return fabs((double)r->client->start_ns - (double)r->server->start_ns) / 1e3;
+}
+
+static void put_start(struct nd_str *out, const struct nd_result *r, const struct nd_direction *d)
+{
+	struct nd_line l = line_of(out, "Start");
+	nd_auto_str apart = { 0 };
+
+	if (isfinite(d->start_skew_ms)) {
+		nd_line_figure(&l, ", ", "flows began within", row("start_skew_ms"), d);
+		nd_line_figure(&l, ", ", "half of them within", row("start_skew_p50_ms"), d);
+	}
+	if (isfinite(ends_apart_us(r)) && isfinite(r->clock_rtt_us)) {
+		nd_scaled_text(&apart, ends_apart_us(r), ND_M_US);
+		nd_str_add(&apart, " (clocks +- ");
+		nd_scaled_text(&apart, r->clock_rtt_us / 2, ND_M_US);
+		nd_str_add(&apart, ")");
+		nd_line_item(&l, ", ", "ends within %s", nd_str_text(&apart));
+	}
+	nd_line_end(&l);
+}
+
 static void put_flows(struct nd_str *out, const struct nd_direction *d)
 {
 	struct nd_line l = line_of(out, "Flows");
-	struct nd_line start = line_of(out, "Start");
 
 	if (d->flow_rows.n >= 2)
 		nd_line_figures(&l, &nd_spread_table, &d->spread);
 	nd_line_end(&l);
-	if (isfinite(d->start_skew_ms)) {
-		nd_line_figure(&start, ", ", "flows began within", row("start_skew_ms"), d);
-		nd_line_figure(&start, ", ", "half of them within", row("start_skew_p50_ms"), d);
-	}
-	nd_line_end(&start);
 }
 
 /* What an end has to do with it: a stream's sender receives nothing. */
@@ -299,6 +350,8 @@ void nd_text_direction(const struct nd_report_cfg *cfg, const struct nd_result *
 		put_ledger(out, &d->loss);
 	}
 	put_flows(out, d);
+	put_lengths(cfg, r, d, out);
+	put_start(out, r, d);
 	put_means(out, r, d);
 	if (d->flow_rows.n >= 2 && (d->flow_rows.n <= FEW_FLOWS || cfg->verbose))
 		nd_text_table(out, &nd_flow_joint_table, &d->flow_rows);

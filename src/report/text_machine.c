@@ -229,6 +229,8 @@ void nd_text_machines(const struct nd_report_cfg *cfg, const struct nd_result *r
 		put_host(&text, name[i], side[i]);
 		if (cfg->verbose)
 			put_more(&text, side[i]);
+		if (cfg->verbose && side[i]->machine.cpus.n > 0 && (i == 0 || !r->same_host))
+			nd_text_table(&text, &nd_cpu_table, &side[i]->machine.cpus);
 		if (text.len == 0)
 			continue;
 		nd_str_add(out, head++ ? "" : "\nMachines\n");

@@ -6,7 +6,7 @@
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* Characters that XML 1.0 has no way to write, and bytes that are none, become U+FFFD. */
-static void put_escaped(struct nd_str *out, const char *text)
+void nd_report_xml_escape(struct nd_str *out, const char *text)
 {
 	uint32_t c = 0;
 	unsigned n;
@@ -22,6 +22,8 @@ static void put_escaped(struct nd_str *out, const char *text)
 			nd_str_add(out, "&lt;");
 		else if (c == '>')
 			nd_str_add(out, "&gt;");
+		else if (c == '"')
+			nd_str_add(out, "&quot;");
 		else if (c == '\r' || (c >= 0x7f && c <= 0x9f))
 			nd_str_addf(out, "&#%u;", (unsigned)c);
 		else
@@ -33,7 +35,7 @@ static void put_text(struct nd_str *out, unsigned depth, const char *key, const 
 {
 	nd_str_addc(out, ' ', (size_t)depth * 2);
 	nd_str_addf(out, "<%s>", key);
-	put_escaped(out, text);
+	nd_report_xml_escape(out, text);
 	nd_str_addf(out, "</%s>\n", key);
 }
 

@@ -310,6 +310,8 @@ static int join_partial(struct nd_result *r)
 	for (i = 0; i < ND_COUNTOF(side); i++) {
 		if (side[i] && !side[i]->partial)
 			continue;
+		if (!side[i] && side[1 - i] && r->face) /* other tools tell nothing */
+			continue;
 		r->partial = true;
 		if (r->partial_reason)
 			continue;

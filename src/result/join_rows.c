@@ -156,6 +156,7 @@ static void join_flow_sent(const struct nd_direction *d, const struct nd_part *p
 	ret->flow = tx->flow;
 	ret->offered_bps = rate_of(tx->window_tx_bytes, part->window.seconds);
 	ret->sent_bytes = tx->tx_bytes;
+	ret->sends = tx->tx_messages;
 	if (d->datagram || d->transactional)
 		ret->sent_messages = tx->tx_messages;
 	ret->retransmits = tx->retransmits;
@@ -170,6 +171,8 @@ static void join_flow_received(const struct nd_direction *d, const struct nd_par
 	ret->flow = rx->flow;
 	ret->goodput_bps = rate_of(rx->window_rx_bytes, part->window.seconds);
 	ret->received_bytes = rx->rx_bytes;
+	ret->reads = rx->rx_messages;
+	ret->group = rx->group;
 	if (d->datagram && !d->transactional && nd_numbered(d)) {
 		ret->received_messages = rx->rx_unique;
 		ret->duplicate_messages = rx->rx_duplicate;

@@ -5,6 +5,9 @@
 
 #include "result/int.h"
 
+/* The kernel counts CPU time in ticks of some 10 ms: shares of a shorter window are noise. */
+#define SHORTEST_NS (100 * ND_NS_PER_MS)
+
 /* ns of one kind over ns of the window; NAN when unknown. */
 static double share(uint64_t ns, double window_ns)
 {
@@ -82,7 +85,7 @@ static int cpu_rows(const struct nd_os_sample *w, struct nd_arena *a, struct nd_
 	return 0;
 }
 
-static void cores(const struct nd_os_sample *w, struct nd_machine *m)
+static void cores(const struct nd_os_sample *w, bool has_ticks, struct nd_machine *m)
 {
 	const struct nd_cpu_times *t = &w->all;
 	uint64_t user = either(t->user_ns, t->nice_ns), busy, all = total_ns(t);
@@ -94,6 +97,9 @@ static void cores(const struct nd_os_sample *w, struct nd_machine *m)
 	if (nd_known(busy))
 		busy = either(busy, either(t->irq_ns, t->softirq_ns));
 	m->seconds = ns / (double)ND_NS_PER_S;
+	m->process_cores = share(nd_plus(w->self.user_ns, w->self.system_ns), ns);
+	if (!has_ticks)
+		return;
 	m->busy_cores = share(busy, ns);
 	m->user_cores = share(user, ns);
 	m->system_cores = share(t->system_ns, ns);
@@ -101,14 +107,34 @@ static void cores(const struct nd_os_sample *w, struct nd_machine *m)
 	m->softirq_cores = share(t->softirq_ns, ns);
 	m->steal_cores = share(t->steal_ns, ns);
 	m->idle_cores = share(either(t->idle_ns, t->iowait_ns), ns);
-	m->process_cores = share(nd_plus(w->self.user_ns, w->self.system_ns), ns);
+	m->nice_cores = share(t->nice_ns, ns);
+	m->iowait_cores = share(t->iowait_ns, ns);
 	if (nd_known(all) && all > 0)
 		m->steal_ratio = share(t->steal_ns, (double)all);
 }
 
+static void window_protocols(const struct nd_snmp *s, struct nd_machine *m)
+{
+	m->window_tcp_in_segs = s->tcp_in_segs;
+	m->window_tcp_out_segs = s->tcp_out_segs;
+	m->window_tcp_retrans_segs = s->tcp_retrans_segs;
+	m->window_tcp_attempt_fails = s->tcp_attempt_fails;
+	m->window_tcp_lost_retransmit = s->tcp_lost_retransmit;
+	m->window_tcp_syn_retrans = s->tcp_syn_retrans;
+	m->window_tcp_fast_retrans = s->tcp_fast_retrans;
+	m->window_tcp_forward_retrans = s->tcp_forward_retrans;
+	m->window_tcp_slow_start_retrans = s->tcp_slow_start_retrans;
+	m->window_tcp_retrans_fail = s->tcp_retrans_fail;
+	m->window_udp_in_datagrams = either(s->udp_in_datagrams, s->udp6_in_datagrams);
+	m->window_udp_out_datagrams = either(s->udp_out_datagrams, s->udp6_out_datagrams);
+	m->window_udp_in_errors = either(s->udp_in_errors, s->udp6_in_errors);
+}
+
 static int window_figures(const struct nd_os_sample *w, struct nd_arena *a, struct nd_machine *m)
 {
-	cores(w, m);
+	bool has_ticks = !nd_known(w->at_ns) || w->at_ns >= SHORTEST_NS;
+
+	cores(w, has_ticks, m);
 	m->interrupts = w->interrupts;
 	m->context_switches = w->context_switches;
 	m->softirq_net_rx = w->softirqs.net_rx;
@@ -117,7 +143,9 @@ static int window_figures(const struct nd_os_sample *w, struct nd_arena *a, stru
 		nd_plus(nd_plus(w->softirqs.timer, w->softirqs.sched), w->softirqs.other);
 	m->voluntary_switches = w->self.voluntary_switches;
 	m->involuntary_switches = w->self.involuntary_switches;
-	return cpu_rows(w, a, m);
+	window_protocols(&w->snmp, m);
+	m->window_interrupts = w->watched_interrupts;
+	return has_ticks ? cpu_rows(w, a, m) : 0;
 }
 
 static void run_counters(const struct nd_os_sample *run, struct nd_machine *m)
@@ -156,14 +184,18 @@ static void nic_counters(const struct nd_nic *n, struct nd_machine *m)
 }
 
 int nd_machine_from(const struct nd_os_sample *window, const struct nd_os_sample *run,
-		    const char *nic, struct nd_arena *a, struct nd_machine *ret)
+		    const char *nic, const char *watched, struct nd_arena *a,
+		    struct nd_machine *ret)
 {
+	const char *shown = watched ? watched : nic;
 	const struct nd_nic *n = run && nic ? nd_os_nic(run, nic) : NULL;
+	const struct nd_nic *w = window && shown ? nd_os_nic(window, shown) : NULL;
 	int r;
 
 	nd_table_unknown(&nd_machine_table, ret);
 	ret->nic = nd_arena_dup(a, nic);
-	if (nic && !ret->nic)
+	ret->window_nic = nd_arena_dup(a, shown);
+	if ((nic && !ret->nic) || (shown && !ret->window_nic))
 		return -ENOMEM;
 	if (window) {
 		r = window_figures(window, a, ret);
@@ -174,5 +206,9 @@ int nd_machine_from(const struct nd_os_sample *window, const struct nd_os_sample
 		run_counters(run, ret);
 	if (n)
 		nic_counters(n, ret);
+	if (w) {
+		ret->window_nic_rx_packets = w->rx_packets;
+		ret->window_nic_tx_packets = w->tx_packets;
+	}
 	return 0;
 }

@@ -11,6 +11,11 @@ enum nd_progress {
 	ND_PROG_PHASE,     /* .text: phase name */
 	ND_PROG_INTERVAL,  /* .interval, .direction, .from_receiver, .datagram, .transactions */
 	ND_PROG_WARNING,   /* .text */
+	ND_PROG_READY,     /* receiver: every port listens; sender: flows are about to be opened */
+	ND_PROG_FLOWS,     /* all flows are open: .count, .microseconds it took */
+	ND_PROG_NOTE,      /* .text: what a user should know, no reason for concern */
+	ND_PROG_DETAIL,    /* .text: for those who asked for more */
+	ND_PROG_MAX
 };
 
 struct nd_progress_event {
@@ -20,6 +25,7 @@ struct nd_progress_event {
 	const struct nd_interval_joint *interval;
 	bool from_receiver; /* interval figures are the receiver's */
 	bool datagram, transactions;
+	uint64_t count, microseconds;
 };
 
 /* Where a session sends its events; called on the main thread only. */

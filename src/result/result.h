@@ -56,6 +56,7 @@ struct nd_flow_row {
 	uint64_t retransmits, rtt_us, min_rtt_us, cwnd_segments,
 		mss_bytes; /* TCP at the end; ND_UNKNOWN */
 	const char *error; /* what ended it early, NULL */
+	uint64_t group;    /* receivers of tools with several ports: which port; ND_UNKNOWN */
 };
 
 /* tcp_info over sampled flows of one workload, sender's side. */
@@ -106,6 +107,17 @@ struct nd_machine {
 	uint64_t cycles;    /* perf, this process; ND_UNKNOWN */
 	uint64_t interrupts, context_switches, softirq_net_rx, softirq_net_tx, softirq_other;
 	uint64_t voluntary_switches, involuntary_switches;
+	double nice_cores, iowait_cores; /* parts of user_cores and idle_cores */
+	double cpu_mhz;                  /* first CPU's clock at the end; the caller's */
+	/* differences over the window, all programs of this network namespace */
+	uint64_t window_interrupts; /* of the lines of /proc/interrupts that were watched */
+	uint64_t window_tcp_in_segs, window_tcp_out_segs, window_tcp_retrans_segs,
+		window_tcp_attempt_fails, window_tcp_lost_retransmit, window_tcp_syn_retrans,
+		window_tcp_fast_retrans, window_tcp_forward_retrans, window_tcp_slow_start_retrans,
+		window_tcp_retrans_fail;
+	uint64_t window_udp_in_datagrams, window_udp_out_datagrams, window_udp_in_errors;
+	const char *window_nic; /* the interface that was watched, else .nic */
+	uint64_t window_nic_rx_packets, window_nic_tx_packets;
 	uint64_t peak_rss_bytes;
 	/* where packets could vanish: differences over the whole run */
 	uint64_t softnet_dropped, softnet_squeezed;
@@ -144,9 +156,11 @@ struct nd_flow_joint {
 	uint64_t sent_bytes, received_bytes; /* whole run */
 	uint64_t sent_messages, received_messages, lost_messages, duplicate_messages,
 		reordered_messages;
+	uint64_t sends, reads; /* completed calls, whole run */
 	double jitter_us;
 	uint64_t retransmits, rtt_us, cwnd_segments;
 	const char *error;
+	uint64_t group; /* the receiver's nd_flow_row.group */
 };
 
 struct nd_interval_joint {
@@ -241,8 +255,9 @@ struct nd_result {
 	uint64_t asked_sndbuf_bytes, asked_rcvbuf_bytes; /* 0: left to the system */
 	const void *plan;                                /* borrowed; described by plan_table */
 	const struct nd_table *plan_table;
-	const void *
-		face; /* borrowed: settings of a tool's face for that tool's writers; NULL: our own */
+	/* borrowed: settings of a tool's face for that tool's writers; NULL: our own. Set before
+	 * joining: a peer of that tool that tells nothing makes no result partial. */
+	const void *face;
 	const struct nd_table *face_table;
 	/* agreed start */
 	double clock_offset_us,
@@ -302,10 +317,12 @@ ND_MUST_CHECK int nd_result_warn(struct nd_result *r);
  * @window: nd_os_since() of the samples around the measured window, @run: of those around the whole
  *     run; at_ns of such a difference is its length. NULL: unknown.
  * @nic: the interface of the test's address; NULL: unknown.
- * Everything that was not counted stays unknown; .cycles is the caller's (perf). -ENOMEM.
+ * @watched: the interface whose packets are counted over the window; NULL: @nic.
+ * Everything that was not counted stays unknown; .cycles (perf) and .cpu_mhz are the caller's. -ENOMEM.
  */
 ND_MUST_CHECK int nd_machine_from(const struct nd_os_sample *window, const struct nd_os_sample *run,
-				  const char *nic, struct nd_arena *a, struct nd_machine *ret);
+				  const char *nic, const char *watched, struct nd_arena *a,
+				  struct nd_machine *ret);
 
 /* Documentation of every key, generated from the rows. */
 void nd_result_schema(struct nd_str *out);

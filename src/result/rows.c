@@ -47,6 +47,10 @@ static const struct nd_field flow_rows[] = {
 	       "TCP's congestion window at the end of the run, in segments."),
 	ND_STR(F, error, COLUMN, "ended early",
 	       "What ended the flow early; null when nothing did."),
+	ND_U64(F, sends, ND_M_COUNT, 0, NULL, "Calls that sent, completed; whole run."),
+	ND_U64(F, reads, ND_M_COUNT, 0, NULL, "Calls that received, completed; whole run."),
+	ND_U64(F, group, ND_M_NONE, 0, NULL,
+	       "Number of the receiver's port, where a tool counts per port."),
 	ND_ROWS_END
 };
 

@@ -11,6 +11,7 @@
 static const struct nd_field host_rows[] = {
 	ND_STR(H, hostname, 0, "host", "Name of the machine."),
 	ND_STR(H, kernel, 0, "kernel", "Kernel release."),
+	ND_STR(H, kernel_build, TEXT, "kernel build", "Number and date of the kernel's build."),
 	ND_STR(H, machine, 0, "machine", "Architecture."),
 	ND_STR(H, os_name, TEXT, "system", "Distribution."),
 	ND_STR(H, cpu_model, 0, "CPU", "Model of the CPU."),

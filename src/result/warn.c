@@ -14,6 +14,7 @@
 #define SKEW_RATIO    0.01 /* of the window */
 #define WINDOW_RATIO  0.01 /* true length against the one asked for */
 #define LOSS_RATIO    0.01
+#define MISSED_RATIO  0.02 /* of the asked rate */
 #define CLOCK_RTT_US  10000.0
 #define LINUX_DOUBLES 2u /* SO_SNDBUF and SO_RCVBUF: half is for bookkeeping */
 #define TIMES(n)      ((n) == 1 ? "" : "s")
@@ -108,9 +109,10 @@ static void say_sender_bound(const struct subject *s, struct nd_str *out)
 	say_bound(s, s->sender, out);
 }
 
+/* One machine is told of once. */
 static bool receiver_is_bound(const struct subject *s)
 {
-	return bound(s->receiver);
+	return bound(s->receiver) && !(s->r->same_host && bound(s->sender));
 }
 
 static void say_receiver_bound(const struct subject *s, struct nd_str *out)
@@ -243,7 +245,7 @@ static void say_unsteady(const struct subject *s, struct nd_str *out)
 		high = ND_MAX(high, v);
 	}
 	if (!s->d->transactional && low <= high)
-		nd_str_addf(out, ": intervals range from %.4g to %.4g Mbit/s", low / 1e6,
+		nd_str_addf(out, ": intervals range from %.1f to %.1f Mbit/s", low / 1e6,
 			    high / 1e6);
 	nd_str_add(out, "; the mean is of little meaning, run longer");
 }
@@ -335,6 +337,59 @@ static void say_unlimited(const struct subject *s, struct nd_str *out)
 		    s->d->label, s->d->loss.lost_ratio * 100);
 }
 
+/* Messages per second that the sender came to. */
+static double offered_ops(const struct nd_direction *d)
+{
+	if (d->transactional)
+		return d->transactions_per_s;
+	return some(d->message_bytes) ? d->offered_bps / 8 / (double)d->message_bytes : (double)NAN;
+}
+
+static bool missed(double offered, uint64_t asked)
+{
+	return some(asked) && offered < (1 - MISSED_RATIO) * (double)asked;
+}
+
+static bool rate_is_missed(const struct subject *s)
+{
+	return missed(s->d->offered_bps, s->d->asked_rate_bps) ||
+	       missed(offered_ops(s->d), s->d->asked_rate_ops);
+}
+
+static void say_missed(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_direction *d = s->d;
+
+	if (missed(d->offered_bps, d->asked_rate_bps))
+		nd_str_addf(out, "%s: %.1f Mbit/s were asked for, the sender came to %.1f",
+			    d->label, (double)d->asked_rate_bps / 1e6, d->offered_bps / 1e6);
+	else
+		nd_str_addf(out,
+			    "%s: %llu messages per second were asked for, the sender came to %.1f",
+			    d->label, NUMBER(d->asked_rate_ops), offered_ops(d));
+	nd_str_add(out,
+		   ": its CPU or what it sends to held it back, and a stall is not made up for");
+}
+
+static bool is_null(const struct nd_side *side, uint64_t workload)
+{
+	const struct nd_part *p = nd_result_part(side, workload);
+
+	return p && p->engine && !strcmp(p->engine, "null");
+}
+
+static bool nothing_moved(const struct subject *s)
+{
+	return is_null(s->sender, s->d->workload) || is_null(s->receiver, s->d->workload);
+}
+
+static void say_nothing_moved(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    "%s: engine null moves nothing: the figures are what the program itself costs",
+		    s->d->label);
+}
+
 static uint64_t corrupt_bytes(const struct subject *s)
 {
 	const struct nd_part *p = nd_result_part(s->receiver, s->d->workload);
@@ -373,6 +428,7 @@ static const struct row warnings[] = {
 	{ "partial",              ABOUT_RESULT,    is_partial,             say_partial },
 	{ "same_host",            ABOUT_RESULT,    is_same_host,           say_same_host },
 	{ "loopback",             ABOUT_SIDE,      is_loopback,            say_loopback },
+	{ "nothing_moved",        ABOUT_DIRECTION, nothing_moved,          say_nothing_moved },
 	{ "corrupt",              ABOUT_DIRECTION, is_corrupt,             say_corrupt },
 	{ "failed_flows",         ABOUT_DIRECTION, flows_failed,           say_failed },
 	{ "overlapped",           ABOUT_SIDE,      is_overlapped,          say_overlapped },
@@ -381,6 +437,7 @@ static const struct row warnings[] = {
 	{ "receive_buffer_drops", ABOUT_DIRECTION, receive_buffer_dropped, say_receive_buffer },
 	{ "qdisc_drops",          ABOUT_SIDE,      qdisc_dropped,          say_qdisc },
 	{ "udp_unlimited",        ABOUT_DIRECTION, is_unlimited,           say_unlimited },
+	{ "rate_missed",          ABOUT_DIRECTION, rate_is_missed,         say_missed },
 	{ "no_steady_state",      ABOUT_DIRECTION, is_unsteady,            say_unsteady },
 	{ "window_off",           ABOUT_DIRECTION, window_is_off,          say_window },
 	{ "drain_incomplete",     ABOUT_DIRECTION, drain_is_incomplete,    say_drain },

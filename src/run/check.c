@@ -66,6 +66,8 @@ int nd_fds_judge(const struct nd_plan *plan, const struct nd_lane *lanes, uint32
 {
 	uint64_t limit = nd_fd_limit(), need = nd_fds_needed(plan, lanes);
 
+	if (plan->open_ended) /* as many as come; a table of its own takes most of them */
+		return workers > 1;
 	/* datagram flows of a server are held twice for a moment */
 	if (need * 2 + SPARE_FDS <= limit || need + SPARE_FDS + workers * 2 <= limit * 9 / 10)
 		return 0;

@@ -95,6 +95,7 @@ struct nd_worker {
 	uint64_t edge_rel_ns; /* next edge of the schedule, after the start */
 	uint32_t marks, window_from, window_to; /* mark numbers; window_to 0: not reached */
 	uint64_t window_end_ns;                 /* true instant */
+	uint64_t sample_ns;                     /* next look at a TCP sender */
 	uint64_t mark_ns;                       /* of the last mark */
 	uint32_t active_left;                   /* sending flows that have not finished */
 	uint64_t quiet_count, quiet_since_ns;   /* drain: datagrams seen, and since when no more */

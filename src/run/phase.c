@@ -7,7 +7,7 @@
 
 #include "run/int.h"
 
-enum { SAMPLE_FLOWS = 64 };
+enum { SAMPLE_FLOWS = 64, SAMPLES = 100 };
 
 #define DRAIN_POLL_NS (20 * ND_NS_PER_MS)
 
@@ -30,30 +30,54 @@ bool nd_worker_stopped(const struct nd_worker *w)
 	return atomic_load_explicit(&w->run->stop, memory_order_acquire);
 }
 
-/* tcp_info of up to SAMPLE_FLOWS sending flows of a lane, in turn. Returns the sum of retransmits when
- * that was all of them, else unknown. */
-static uint64_t sample_tcp(struct nd_worker *w, unsigned lane)
+/* tcp_info of the lane's next sending flow, in turn. Returns its retransmits, 0 when it did not tell. */
+static uint64_t sample_next(struct nd_worker *w, unsigned lane)
 {
 	struct nd_tcp_tally *t = &w->tcp[lane];
+	const struct nd_flow *f = &w->flows[w->lane_slot[lane] + t->turn];
+	struct nd_tcp_sample s;
+
+	t->turn = (t->turn + 1) % w->lane_slots[lane];
+	if (f->fd < 0 || nd_tcp_sample(f->fd, &s) < 0)
+		return 0;
+	if (s.rtt_us != ND_UNKNOWN)
+		nd_hist_record(t->rtt, s.rtt_us * ND_NS_PER_US);
+	if (s.cwnd_segments != ND_UNKNOWN) {
+		t->cwnd_sum += (double)s.cwnd_segments;
+		t->cwnd_n++;
+	}
+	return s.retransmits != ND_UNKNOWN ? s.retransmits : 0;
+}
+
+/* At an edge: up to SAMPLE_FLOWS flows. Returns the sum of retransmits when that was all of them, else unknown. */
+static uint64_t sample_lane(struct nd_worker *w, unsigned lane)
+{
 	uint32_t slots = w->lane_slots[lane], n = ND_MIN(slots, (uint32_t)SAMPLE_FLOWS);
 	uint64_t retransmits = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct nd_flow *f = &w->flows[w->lane_slot[lane] + t->turn];
-		struct nd_tcp_sample s;
-
-		t->turn = (t->turn + 1) % slots;
-		if (f->fd < 0 || nd_tcp_sample(f->fd, &s) < 0)
-			continue;
-		if (s.rtt_us != ND_UNKNOWN)
-			nd_hist_record(t->rtt, s.rtt_us * ND_NS_PER_US);
-		if (s.cwnd_segments != ND_UNKNOWN) {
-			t->cwnd_sum += (double)s.cwnd_segments;
-			t->cwnd_n++;
-		}
-		retransmits += s.retransmits != ND_UNKNOWN ? s.retransmits : 0;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		retransmits += sample_next(w, lane);
 	return slots > SAMPLE_FLOWS ? ND_UNKNOWN : retransmits;
+}
+
+/* Between edges: one flow of each bulk lane a hundred times an interval, so that quantiles mean something. A
+ * lane of round trips is left alone: it measures them itself, and a system call would be in the way. */
+static void sample_some(struct nd_worker *w, uint64_t now_ns)
+{
+	const struct nd_run *r = w->run;
+	bool any = false;
+
+	if (now_ns < w->sample_ns)
+		return;
+	for (unsigned i = 0; i < r->lane_n; i++) {
+		if (!w->tcp[i].rtt || r->lanes[i].load->round_trips)
+			continue;
+		any = true;
+		if (now_ns > w->start_ns)
+			(void)sample_next(w, i); /* kept in the tally */
+	}
+	w->sample_ns =
+		any ? now_ns + ND_MAX(r->schedule.interval_ns / SAMPLES, ND_NS_PER_MS) : UINT64_MAX;
 }
 
 static void mark(struct nd_worker *w, uint64_t now_ns)
@@ -64,7 +88,7 @@ static void mark(struct nd_worker *w, uint64_t now_ns)
 	/* lane 0 last: its length is what the main thread goes by */
 	for (unsigned i = r->lane_n; i-- > 0;) {
 		if (w->tcp[i].rtt)
-			w->retransmits[i][at] = w->marks ? sample_tcp(w, i) : 0;
+			w->retransmits[i][at] = w->marks ? sample_lane(w, i) : 0;
 		nd_series_mark(&w->series[i], now_ns, &w->io.c[i]);
 	}
 	w->marks = at + 1;
@@ -120,6 +144,8 @@ static void set_edge(struct nd_worker *w, uint64_t now_ns)
 		w->io.edge_ns = w->start_ns + w->edge_rel_ns;
 	if (w->draining)
 		w->io.edge_ns = ND_MIN(w->io.edge_ns, poll_ns);
+	if (w->phase != ND_PHASE_DRAIN)
+		w->io.edge_ns = ND_MIN(w->io.edge_ns, w->sample_ns);
 }
 
 void nd_phase_begin(struct nd_worker *w, uint64_t now_ns)
@@ -128,6 +154,7 @@ void nd_phase_begin(struct nd_worker *w, uint64_t now_ns)
 	pass_phases(w);
 	if (w->edge_rel_ns == 0)
 		w->edge_rel_ns = nd_schedule_next(&w->run->schedule, w->phase, 0);
+	sample_some(w, now_ns);
 	set_edge(w, now_ns);
 	nd_worker_publish(w, w->active_left ? ND_WORKER_RUNNING : ND_WORKER_SENT);
 }
@@ -175,6 +202,8 @@ void nd_phase_edge(struct nd_io *io, uint64_t now_ns)
 	}
 	if (w->phase == ND_PHASE_DRAIN || w->draining)
 		check_drained(w, now_ns);
+	else
+		sample_some(w, now_ns);
 	if (nd_worker_stopped(w))
 		io->quit = true;
 	set_edge(w, now_ns);

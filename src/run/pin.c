@@ -33,6 +33,18 @@ static int near_nic(const struct nd_run *r, uint32_t *cpus)
 	return n;
 }
 
+static bool is_allowed(uint32_t cpu)
+{
+	uint32_t allowed[MAX_CPUS];
+	int n = nd_os_allowed_cpus(allowed, MAX_CPUS);
+
+	for (int i = 0; i < n; i++) {
+		if (allowed[i] == cpu)
+			return cpu < CPU_SETSIZE;
+	}
+	return false;
+}
+
 int nd_pin_plan(struct nd_run *r, struct nd_err *err)
 {
 	const char *pin = r->cfg.plan->pin;
@@ -49,9 +61,10 @@ int nd_pin_plan(struct nd_run *r, struct nd_err *err)
 		return nd_fail(err, -EINVAL, "--pin: '%s' is not a list of CPUs such as 0,2-3",
 			       pin);
 	for (int i = 0; i < n; i++) {
-		if (r->pin_cpus[i] >= CPU_SETSIZE)
-			return nd_fail(err, -EINVAL, "--pin: CPU %u is over %d", r->pin_cpus[i],
-				       CPU_SETSIZE - 1);
+		if (!is_allowed(r->pin_cpus[i]))
+			return nd_fail(err, -EINVAL,
+				       "--pin: CPU %u is not one that this program may use here",
+				       r->pin_cpus[i]);
 	}
 	r->pin_n = (uint32_t)n;
 	return 0;

@@ -31,13 +31,24 @@ static int machine(struct nd_run *r, struct nd_arena *a, struct nd_machine *ret)
 		if (e == 0)
 			e = nd_os_since(&r->after, &r->before, &run);
 		if (e == 0)
-			e = nd_machine_from(&window, &run, r->cfg.nic, a, ret);
+			e = nd_machine_from(&window, &run, r->cfg.nic, nd_os_watched_nic(r->os), a,
+					    ret);
 		if (e == 0 && r->cycles_start != ND_UNKNOWN && r->cycles_end != ND_UNKNOWN)
 			ret->cycles = r->cycles_end - r->cycles_start;
 	}
+	ret->cpu_mhz = nd_os_cpu_mhz(r->os);
 	nd_os_sample_done(&window);
 	nd_os_sample_done(&run);
 	return e == -ENODATA ? 0 : e;
+}
+
+/* Which port a flow came to is known to whoever accepted it. */
+static void without_groups(struct nd_part *p)
+{
+	struct nd_flow_row *row = p->flows.v;
+
+	for (uint64_t i = 0; i < p->flows.n; i++)
+		row[i].group = ND_UNKNOWN;
 }
 
 /* Nobody works any more: what is kept per flow goes before the rows are written, sent, and joined. */
@@ -70,6 +81,7 @@ int nd_run_result(struct nd_run *r, struct nd_arena *a, struct nd_side *ret, str
 
 		if (e < 0)
 			return e;
+		without_groups(&parts[i]);
 	}
 	release_flows(r);
 	if (machine(r, a, &ret->machine) < 0)

@@ -132,6 +132,9 @@ int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err 
 		e = nd_fail(err, -ENOMEM, "no memory for %u workers", r->worker_n);
 	if (e >= 0)
 		e = nd_os_open("", &r->os, err);
+	if (e >= 0 && (nd_os_watch_interrupts(r->os, cfg->plan->interrupts) < 0 ||
+		       nd_os_watch_nic(r->os, cfg->plan->counted_nic) < 0))
+		e = nd_fail(err, -ENOMEM, "no memory for names");
 	if (e >= 0)
 		e = nd_pin_plan(r, err);
 	if (e >= 0)
@@ -155,6 +158,7 @@ static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *er
 
 	if (w->pair[0] >= 0) {
 		e = nd_table_send(w->pair[0], flow, fd);
+		wake(w);
 		return e < 0 ? nd_fail(err, e, "handing flow %llu to its worker",
 				       (unsigned long long)flow)
 			     : 0;
@@ -255,6 +259,7 @@ uint64_t nd_run_flows_ready(const struct nd_run *r)
 
 void nd_run_start(struct nd_run *r, uint64_t at_ns)
 {
+	plan_schedule(r); /* a receiver may have agreed on the times since */
 	atomic_store_explicit(&r->start_ns, at_ns, memory_order_release);
 	wake_all(r);
 }

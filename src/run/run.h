@@ -51,8 +51,7 @@ struct nd_run_cfg {
 	const struct nd_greeting *greeting; /* client; NULL: none */
 	uint32_t threads;                   /* workers of this end */
 	const char *nic; /* interface of the test's address: --pin auto, counters; NULL: unknown */
-	const char *interrupts; /* count interrupts of lines with this text; NULL: none */
-	uint16_t source_port;   /* client: flow k binds to this + k; 0: any */
+	uint16_t source_port; /* client: flow k binds to this + k; 0: any */
 };
 
 /** nd_run_check() - can this end run the plan: names known, engine fits transport, descriptors and source
@@ -100,7 +99,7 @@ uint32_t nd_run_intervals(const struct nd_run *r);
 void nd_run_interval(const struct nd_run *r, unsigned workload, uint32_t i,
 		     struct nd_interval_sample *ret);
 
-/** nd_run_result() - fill this end's measurements (struct nd_side) in @a. After ND_RUN_OVER. */
+/** nd_run_result() - once per run: fill this end's measurements (struct nd_side) in @a. After ND_RUN_OVER. */
 ND_MUST_CHECK int nd_run_result(struct nd_run *r, struct nd_arena *a, struct nd_side *ret,
 				struct nd_err *err);
 /** nd_run_free() - stops and joins what still runs. NULL is fine. */

@@ -342,6 +342,19 @@ static void empty_datagrams(int fd)
 		continue;
 }
 
+/* A socket that somebody else made gets the test's settings. */
+static int fit_socket(struct nd_worker *w, const struct nd_flow *f)
+{
+	int r = 0;
+
+	if (nd_is_datagram(lane_of(w, f)))
+		empty_datagrams(f->fd); /* it was made with them */
+	else
+		r = nd_accepted(lane_of(w, f)->transport, &w->run->cfg.plan->sock, f->fd, &w->err);
+	pace_socket(w, f);
+	return r;
+}
+
 /* Flows that come as they like: each gets the next slot. */
 void nd_setup_grow(struct nd_worker *w)
 {
@@ -356,6 +369,8 @@ void nd_setup_grow(struct nd_worker *w)
 		}
 		f->fd = gift.fd;
 		atomic_store_explicit(&w->opened, w->flow_n, memory_order_relaxed);
+		if (!nd_is_datagram(lane_of(w, f)) && fit_socket(w, f) < 0)
+			w->err = (struct nd_err){ 0 }; /* it is measured as it is */
 		nd_flow_begin(&w->io, f, w->start_ns);
 		if (w->engine->add(&w->io, f) < 0) {
 			f->error = -ENOMEM;
@@ -388,9 +403,8 @@ int nd_setup_await(struct nd_worker *w)
 				continue;
 			}
 			f->fd = gift.fd;
-			if (nd_is_datagram(lane_of(w, f)))
-				empty_datagrams(f->fd);
-			pace_socket(w, f);
+			if (fit_socket(w, f) < 0)
+				return w->err.code;
 			have++;
 			atomic_store_explicit(&w->opened, have, memory_order_relaxed);
 		}

@@ -15,7 +15,9 @@
 static int open_series(struct nd_worker *w)
 {
 	const struct nd_run *r = w->run;
-	uint32_t room = (uint32_t)nd_schedule_marks(&r->schedule);
+	/* pages that no mark is written to cost nothing; an open-ended run learns its times later */
+	uint32_t room = r->cfg.plan->open_ended ? ND_MAX_INTERVALS + 1
+						: (uint32_t)nd_schedule_marks(&r->schedule);
 	bool sends_tcp = false;
 
 	for (unsigned i = 0; i < r->lane_n; i++) {
@@ -66,6 +68,8 @@ static int open_io(struct nd_worker *w)
 	}
 	w->engine =
 		strcmp(name, "auto") == 0 ? nd_engine_auto(w->io.flow_count) : nd_engine_find(name);
+	if (w->io.open_ended && !w->engine->add)
+		w->engine = nd_engine_find("epoll"); /* flows are still to come */
 	return w->engine->open(&w->io, &w->err);
 }
 

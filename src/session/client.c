@@ -31,6 +31,7 @@ struct client {
 	size_t to_n;
 	struct nd_addr *from; /* owned */
 	uint32_t from_n;
+	struct nd_routes routes;
 	const char *dev;
 	uint64_t deadline_ns, signal_ns;
 	enum nd_ending ending;
@@ -97,27 +98,51 @@ static int keep_family(struct client *c, struct nd_err *err)
 
 /* ---- what the test asks ---- */
 
-static int on_connect(void *user, unsigned port_class, void *slot, struct nd_link **ret,
+/* Where a link goes: to the host it is asked for, or beside the port of a flow. */
+static int link_addresses(struct client *c, const struct nd_verb_item *v, struct nd_addr *to,
+			  size_t *ret_n, struct nd_err *err)
+{
+	const struct nd_port_class *class = &c->test.dialect->ports[v->port_class];
+
+	*ret_n = 1;
+	nd_routes_number(&c->routes, c->plan);
+	if (c->routes.n == 0) {
+		*ret_n = c->to_n;
+		memcpy(to, c->to, c->to_n * sizeof(*to));
+
+	} else if (class->many) {
+		if (!nd_routes_flow(&c->routes, v->index, to))
+			return nd_fail(err, -EINVAL, "there is no flow %u", v->index);
+	} else if (v->index < c->routes.n) {
+		*to = c->routes.v[v->index].to;
+		nd_addr_set_port(to, (uint16_t)c->plan->port);
+	} else {
+		return nd_fail(err, -EINVAL, "there is no host %u", v->index);
+	}
+	for (size_t i = 0; i < *ret_n; i++)
+		nd_addr_set_port(&to[i], (uint16_t)(nd_addr_port(&to[i]) + class->offset));
+	return 0;
+}
+
+static int on_connect(void *user, const struct nd_verb_item *v, void *slot, struct nd_link **ret,
 		      struct nd_err *err)
 {
 	struct client *c = user;
 	const struct nd_port_class *ports = c->test.dialect->ports;
 	struct nd_addr to[ADDRESSES_MAX];
-	const struct nd_link_cfg cfg = { c->test.dialect, nd_test_link_ops(), slot };
-	struct nd_link_target target = {
-		.to = to, .to_n = c->to_n, .dev = c->dev, .deadline_ns = c->deadline_ns
-	};
+	const struct nd_link_cfg cfg = { .dialect = c->test.dialect,
+					 .ops = nd_test_link_ops(),
+					 .user = slot };
+	struct nd_link_target target = { .to = to, .dev = c->dev, .deadline_ns = c->deadline_ns };
+	int r;
 
-	for (unsigned i = 0; i <= port_class; i++) {
+	for (unsigned i = 0; i <= v->port_class; i++) {
 		if (!ports[i].name)
-			return nd_fail(err, -EINVAL, "there is no port of class %u", port_class);
+			return nd_fail(err, -EINVAL, "there is no port of class %u", v->port_class);
 	}
-	for (size_t i = 0; i < c->to_n; i++) {
-		int port = (int)c->plan->port + ports[port_class].offset;
-
-		to[i] = c->to[i];
-		nd_addr_set_port(&to[i], (uint16_t)port);
-	}
+	r = link_addresses(c, v, to, &target.to_n, err);
+	if (r < 0)
+		return r;
 	target.from = c->from_n ? c->from : NULL;
 	return nd_link_connect(c->loop, &cfg, &target, ret, err);
 }
@@ -147,16 +172,19 @@ static void on_explain(void *user, int error, struct nd_err *err)
 /* Datagrams without an asked size are as large as the path to the address in use carries them. */
 static int size_datagrams(struct client *c, struct nd_err *err)
 {
+	struct nd_plan *plan = c->plan;
 	uint64_t bytes = 0;
 	int r;
 
-	if (!c->plan->wants_datagram_bytes)
+	if (plan->face || !nd_plan_has_datagrams(plan))
 		return 0;
 	r = nd_path_datagram(&c->test.peer, c->from_n ? c->from : NULL, c->dev, &bytes, err);
 	if (r < 0)
 		return r;
-	nd_plan_set_datagram(c->plan, bytes);
-	return nd_plan_check(c->plan, err);
+	if (!plan->wants_datagram_bytes)
+		return nd_plan_fits_path(plan, ND_ENDS, bytes, err);
+	nd_plan_set_datagram(plan, bytes);
+	return nd_plan_check(plan, err);
 }
 
 static int on_up(void *user, struct nd_err *err)
@@ -180,6 +208,13 @@ static void on_prepare(void *user, struct nd_run_cfg *cfg)
 	cfg->from = c->from;
 	cfg->from_n = c->from_n;
 	cfg->dev = c->dev;
+	cfg->source_port = (uint16_t)c->plan->source_port;
+	if (c->routes.n > 0) {
+		nd_routes_number(&c->routes, c->plan);
+		cfg->peer = &c->routes.v[0].to;
+		cfg->routes = c->routes.v;
+		cfg->route_n = c->routes.n;
+	}
 }
 
 static void on_start(void *user, uint64_t at_ns)
@@ -288,12 +323,13 @@ static void on_guard(void *user)
 
 static int set_up(struct client *c, struct nd_err *err)
 {
-	const struct nd_dialect *d = nd_dialect_find("native");
+	const char *name = c->plan->dialect ? c->plan->dialect : "native";
+	const struct nd_dialect *d = nd_dialect_find(name);
 	const struct nd_host_facts *host = &c->here.host;
 	int r;
 
 	if (!d)
-		return nd_fail(err, -EPROTONOSUPPORT, "there is no control language 'native'");
+		return nd_fail(err, -EPROTONOSUPPORT, "there is no control language '%s'", name);
 	if (c->plan->source_ports == 0 && host->port_range_low != ND_UNKNOWN &&
 	    host->port_range_high != ND_UNKNOWN && host->port_range_high >= host->port_range_low)
 		c->plan->source_ports = host->port_range_high - host->port_range_low + 1;
@@ -334,25 +370,37 @@ static void tear_down(struct client *c)
 	nd_live_free(c->live);
 	nd_timer_free(c->guard);
 	nd_loop_free(c->loop);
+	nd_routes_done(&c->routes);
 	free(c->from);
 	nd_here_done(&c->here);
 }
 
-int nd_session_client(struct nd_plan *plan, const struct nd_sink *sink, struct nd_result *ret,
-		      struct nd_err *err)
+/* Addresses first: what fails there needs no server. */
+static int find_addresses(struct client *c, struct nd_err *err)
 {
-	struct client c = { .plan = plan, .sink = sink, .result = ret, .ending = ND_END_FAILED };
+	const struct nd_plan *plan = c->plan;
+	int r = nd_addr_resolve(plan->host, plan->port, plan->af, false, c->to, ADDRESSES_MAX,
+				&c->to_n, err);
+
+	return r < 0 ? r : nd_routes_resolve(&c->routes, plan, err);
+}
+
+int nd_session_client(const struct nd_session *how, struct nd_err *err)
+{
+	struct client c = { .plan = how->plan, .sink = how->sink, .ending = ND_END_FAILED };
 	enum nd_ending ending = ND_END_FAILED;
 	struct nd_err why = { 0 };
+	struct nd_result result;
 	int r;
 
+	nd_result_init(&result);
+	c.result = &result;
 	(void)nd_fd_limit(); /* as many as there are; nd_run_check() judges */
 	nd_here_read(&c.here);
 	r = find_sources(&c, &why);
-	if (r == 0 && nd_addr_resolve(plan->host, plan->port, plan->af, false, c.to, ADDRESSES_MAX,
-				      &c.to_n, &why) < 0) {
-		r = why.code;
-		ending = ND_END_PEER;
+	if (r == 0) {
+		r = find_addresses(&c, &why);
+		ending = r < 0 ? ND_END_PEER : ND_END_FAILED;
 	}
 	if (r == 0)
 		r = set_up(&c, &why);
@@ -362,8 +410,13 @@ int nd_session_client(struct nd_plan *plan, const struct nd_sink *sink, struct n
 		ending = c.ending;
 		why = c.err;
 	}
+	if (ending == ND_END_PARTIAL)
+		(void)nd_fail(&why, -EINTR, "partial: %s",
+			      result.partial_reason ? result.partial_reason : "ended early");
+	if (ending == ND_END_DONE || ending == ND_END_PARTIAL)
+		how->finished(how->user, &result);
 	tear_down(&c);
-	if (err && (ending == ND_END_FAILED || ending == ND_END_PEER))
-		*err = why;
+	nd_result_done(&result);
+	*err = why;
 	return (int)ending;
 }

@@ -20,7 +20,7 @@ struct nd_test;
 /* What client and server do differently. All on the main thread; NULL members: nothing. */
 struct nd_test_ops {
 	/* ND_DO_CONNECT: start nd_link_connect() with nd_test_link_ops() and @slot as its user. */
-	int (*connect)(void *user, unsigned port_class, void *slot, struct nd_link **ret,
+	int (*connect)(void *user, const struct nd_verb_item *v, void *slot, struct nd_link **ret,
 		       struct nd_err *err);
 	/* A link of the dialog is up; what fails here ends the test. */
 	int (*up)(void *user, struct nd_err *err);
@@ -30,7 +30,13 @@ struct nd_test_ops {
 	int (*propose)(void *user, struct nd_err *err);
 	/* ND_DO_PREPARE: add peer, from, dev; what they point to lives as long as the test. */
 	void (*prepare)(void *user, struct nd_run_cfg *cfg);
+	/* The run is there and takes sockets. */
+	void (*prepared)(void *user);
 	void (*start)(void *user, uint64_t at_ns);
+	/* Flows of an open-ended run have ended; @open are left. */
+	void (*flows)(void *user, uint64_t open);
+	/* What this end measured, before the dialog gets it: add what only the session knows. */
+	void (*measured)(void *user, struct nd_side *side);
 	/* Samples of this end (@own) or the peer's, as they become known. */
 	void (*intervals)(void *user, bool own, const struct nd_interval_sample *s, uint64_t n);
 	void (*sent)(void *user);
@@ -71,6 +77,7 @@ struct nd_test {
 	struct nd_test_link *links;   /* owned */
 	struct nd_test_timer *timers; /* owned */
 	struct nd_addr local, peer;   /* of the first link */
+	unsigned adopted;             /* links numbered by nd_test_adopt_at() */
 
 	struct nd_run *run; /* owned */
 	struct nd_watch *run_watch;
@@ -78,6 +85,7 @@ struct nd_test {
 	char nic[64];
 	enum nd_run_state run_state;
 	uint32_t intervals_told;
+	uint64_t flows_told;
 	bool told_ready, told_sent, told_result;
 	bool had_run; /* got as far as a run */
 	uint64_t started_unix_ms;
@@ -106,6 +114,9 @@ ND_MUST_CHECK int nd_test_open(struct nd_test *t, const struct nd_dialog_cfg *cf
 /** nd_test_adopt() - server: an accepted link; takes @fd, also when it fails. */
 ND_MUST_CHECK int nd_test_adopt(struct nd_test *t, int fd, const uint8_t *data, size_t n,
 				struct nd_err *err);
+/** nd_test_adopt_at() - receiver: the same on the port @index of class @port_class. */
+ND_MUST_CHECK int nd_test_adopt_at(struct nd_test *t, unsigned port_class, unsigned index, int fd,
+				   struct nd_err *err);
 void nd_test_feed(struct nd_test *t, const struct nd_dialog_event *ev);
 /** nd_test_stop() - the user or server wants it ended; the dialog decides how. */
 void nd_test_stop(struct nd_test *t, const char *reason);
@@ -134,6 +145,35 @@ ND_MUST_CHECK int nd_outcome_result(const struct nd_test *t, struct nd_result *r
 /** nd_outcome_copy() - deep copy by field rows. */
 ND_MUST_CHECK int nd_outcome_copy(const struct nd_table *table, void *base, struct nd_arena *a);
 
+/* What a session is given. */
+struct nd_session {
+	struct nd_plan *plan;
+	const struct nd_sink *sink;
+	void (*finished)(void *user, struct nd_result *r);
+	void *user;
+};
+
+/** nd_session_client(), nd_session_serve(), nd_session_receive() - the three kinds of session. Return: enum
+ * nd_ending, @err says why. */
+int nd_session_client(const struct nd_session *s, struct nd_err *err);
+int nd_session_serve(const struct nd_session *s, struct nd_err *err);
+int nd_session_receive(const struct nd_session *s, struct nd_err *err);
+
+/* routes.c: a tool's hosts and ports. */
+struct nd_routes {
+	struct nd_route *v; /* owned */
+	uint32_t n;         /* 0: one host, one port */
+};
+
+/** nd_routes_resolve() - addresses of plan->targets. Blocks in the resolver. */
+ND_MUST_CHECK int nd_routes_resolve(struct nd_routes *r, const struct nd_plan *plan,
+				    struct nd_err *err);
+/** nd_routes_number() - first ports, once plan->data_port is known. */
+void nd_routes_number(struct nd_routes *r, const struct nd_plan *plan);
+/** nd_routes_flow() - where flow number @flow goes. False: there is no such flow. */
+bool nd_routes_flow(const struct nd_routes *r, uint64_t flow, struct nd_addr *ret);
+void nd_routes_done(struct nd_routes *r);
+
 /* live.c: interval lines from the samples of both ends. */
 struct nd_live;
 
@@ -154,12 +194,13 @@ struct nd_served {
 	struct nd_served *next, *prev;
 	struct nd_plan plan;
 	uint8_t key[16];
-	uint64_t number;        /* in the log; 0: nothing was asked yet */
-	bool is_running;        /* a run was agreed upon and the dialog is not over */
-	bool is_started;        /* overlaps with others that are */
-	uint8_t *given;         /* owned: a bit per flow that has its socket */
-	struct nd_hold **holds; /* owned: per flow; NULL: no datagram flow yet */
-	uint64_t flows;         /* room of both */
+	uint64_t datagram_bytes; /* that cross the path to the client; 0: unknown */
+	uint64_t number;         /* in the log; 0: nothing was asked yet */
+	bool is_running;         /* a run was agreed upon and the dialog is not over */
+	bool is_started;         /* overlaps with others that are */
+	uint8_t *given;          /* owned: a bit per flow that has its socket */
+	struct nd_hold **holds;  /* owned: per flow; NULL: no datagram flow yet */
+	uint64_t flows;          /* room of both */
 };
 
 struct nd_server {

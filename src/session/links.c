@@ -13,7 +13,7 @@
 struct nd_test_link {
 	struct nd_test_link *next;
 	struct nd_test *test; /* borrowed */
-	unsigned number, port_class;
+	unsigned number, port_class, index;
 	bool was_up;
 	struct nd_link *link; /* owned; NULL: connecting has failed at once */
 };
@@ -49,7 +49,8 @@ static struct nd_link *take_link(struct nd_test_link *s)
 	return k;
 }
 
-static struct nd_test_link *add_link(struct nd_test *t, unsigned number, unsigned port_class)
+static struct nd_test_link *add_link(struct nd_test *t, unsigned number, unsigned port_class,
+				     unsigned index)
 {
 	struct nd_test_link *s;
 	unsigned n = 0;
@@ -59,9 +60,11 @@ static struct nd_test_link *add_link(struct nd_test *t, unsigned number, unsigne
 	s = n < LINKS_MAX ? calloc(1, sizeof(*s)) : NULL;
 	if (!s)
 		return NULL;
-	*s = (struct nd_test_link){
-		.next = t->links, .test = t, .number = number, .port_class = port_class
-	};
+	*s = (struct nd_test_link){ .next = t->links,
+				    .test = t,
+				    .number = number,
+				    .port_class = port_class,
+				    .index = index };
 	t->links = s;
 	return s;
 }
@@ -94,8 +97,8 @@ static void on_up(void *user)
 	struct nd_test_link *s = user;
 	struct nd_dialog_event ev = { .what = ND_DLG_LINK_UP,
 				      .link = s->number,
-				      .port_class = s->port_class };
-
+				      .port_class = s->port_class,
+				      .index = s->index };
 	struct nd_test *t = s->test;
 	struct nd_err err = { 0 };
 
@@ -143,14 +146,14 @@ const struct nd_link_ops *nd_test_link_ops(void)
 
 void nd_test_do_connect(struct nd_test *t, const struct nd_verb_item *v)
 {
-	struct nd_test_link *s = add_link(t, v->link, v->port_class);
+	struct nd_test_link *s = add_link(t, v->link, v->port_class, v->index);
 	struct nd_dialog_event ev = {
 		.what = ND_DLG_LINK_DOWN, .link = v->link, .error = -ENOMEM, .err = &t->refusal
 	};
 	int r;
 
 	if (s && t->ops->connect) {
-		r = t->ops->connect(t->user, v->port_class, s, &s->link, &t->refusal);
+		r = t->ops->connect(t->user, v, s, &s->link, &t->refusal);
 		if (r == 0)
 			return;
 		ev.error = r;
@@ -162,18 +165,17 @@ void nd_test_do_connect(struct nd_test *t, const struct nd_verb_item *v)
 	nd_test_queue(t, &ev);
 }
 
-int nd_test_adopt(struct nd_test *t, int fd, const uint8_t *data, size_t n, struct nd_err *err)
+/* Takes @fd. */
+static int adopt(struct nd_test_link *s, int fd, const uint8_t *data, size_t n, struct nd_err *err)
 {
-	nd_auto_fd int own = fd;
-	struct nd_test_link *s = add_link(t, 0, 0);
-	struct nd_dialog_event ev = { .what = ND_DLG_LINK_UP };
-	struct nd_link_cfg cfg = { t->dialect, nd_test_link_ops(), NULL };
-	int r;
+	struct nd_test *t = s->test;
+	struct nd_dialog_event ev = { .what = ND_DLG_LINK_UP,
+				      .link = s->number,
+				      .port_class = s->port_class,
+				      .index = s->index };
+	struct nd_link_cfg cfg = { .dialect = t->dialect, .ops = nd_test_link_ops(), .user = s };
+	int r = nd_link_adopt(t->loop, &cfg, fd, data, n, &s->link);
 
-	if (!s)
-		return nd_fail(err, -ENOMEM, "no memory for another connection");
-	cfg.user = s;
-	r = nd_link_adopt(t->loop, &cfg, nd_take_fd(&own), data, n, &s->link);
 	if (r < 0) {
 		(void)take_link(s); /* there is none */
 		return nd_fail(err, r, "taking over a connection failed");
@@ -182,6 +184,27 @@ int nd_test_adopt(struct nd_test *t, int fd, const uint8_t *data, size_t n, stru
 	note_addresses(t, s->link);
 	nd_test_feed(t, &ev);
 	return 0;
+}
+
+int nd_test_adopt(struct nd_test *t, int fd, const uint8_t *data, size_t n, struct nd_err *err)
+{
+	nd_auto_fd int own = fd;
+	struct nd_test_link *s = add_link(t, 0, 0, 0);
+
+	if (!s)
+		return nd_fail(err, -ENOMEM, "no memory for another connection");
+	return adopt(s, nd_take_fd(&own), data, n, err);
+}
+
+int nd_test_adopt_at(struct nd_test *t, unsigned port_class, unsigned index, int fd,
+		     struct nd_err *err)
+{
+	nd_auto_fd int own = fd;
+	struct nd_test_link *s = add_link(t, t->adopted++, port_class, index);
+
+	if (!s)
+		return nd_fail(err, -ENOMEM, "no memory for another connection");
+	return adopt(s, nd_take_fd(&own), NULL, 0, err);
 }
 
 void nd_test_do_send(struct nd_test *t, const struct nd_verb_item *v)

@@ -102,7 +102,33 @@ int nd_outcome_copy(const struct nd_table *table, void *base, struct nd_arena *a
 	return 0;
 }
 
-static int copy_side(const struct nd_side *from, struct nd_arena *a, struct nd_side **ret)
+/* Rows per flow stay where they are: ten thousands of them are joined once and then of no more use. */
+static int copy_parts(const struct nd_list *from, struct nd_arena *a, struct nd_list *ret)
+{
+	const struct nd_part *old = from->v;
+	int r = nd_list_new(a, ret, from->n, sizeof(*old));
+	struct nd_part *part = ret->v;
+
+	for (uint64_t i = 0; r == 0 && i < from->n; i++) {
+		part[i] = old[i];
+		part[i].flows = (struct nd_list){ 0 };
+		r = nd_outcome_copy(&nd_part_table, &part[i], a);
+		part[i].flows = old[i].flows;
+	}
+	return r;
+}
+
+static void drop_flows(struct nd_side *side)
+{
+	struct nd_part *part = side ? side->parts.v : NULL;
+
+	for (uint64_t i = 0; part && i < side->parts.n; i++)
+		part[i].flows = (struct nd_list){ 0 };
+}
+
+/* All of it; the rows per flow only when @with_flows, else they are borrowed: drop_flows(). */
+static int copy_side(const struct nd_side *from, bool with_flows, struct nd_arena *a,
+		     struct nd_side **ret)
 {
 	struct nd_side *side = nd_arena_alloc(a, 1, sizeof(*side));
 	int r;
@@ -110,7 +136,11 @@ static int copy_side(const struct nd_side *from, struct nd_arena *a, struct nd_s
 	if (!side)
 		return -ENOMEM;
 	*side = *from;
+	if (!with_flows)
+		side->parts = (struct nd_list){ 0 };
 	r = nd_outcome_copy(&nd_side_table, side, a);
+	if (r == 0 && !with_flows)
+		r = copy_parts(&from->parts, a, &side->parts);
 	if (r == 0)
 		*ret = side;
 	return r;
@@ -190,14 +220,15 @@ static void fill_clock(const struct nd_test *t, struct nd_result *ret)
 
 static int fill_sides(const struct nd_test *t, struct nd_result *ret)
 {
+	bool with_flows = t->plan->face != NULL; /* a tool's writers show threads */
 	struct nd_side **own = t->end == ND_CLIENT ? &ret->client : &ret->server;
 	struct nd_side **peer = t->end == ND_CLIENT ? &ret->server : &ret->client;
 	int r = 0;
 
 	if (t->told_result)
-		r = copy_side(&t->side, &ret->arena, own);
+		r = copy_side(&t->side, with_flows, &ret->arena, own);
 	if (r == 0 && t->peer_side)
-		r = copy_side(t->peer_side, &ret->arena, peer);
+		r = copy_side(t->peer_side, with_flows, &ret->arena, peer);
 	return r;
 }
 
@@ -217,12 +248,18 @@ int nd_outcome_result(const struct nd_test *t, struct nd_result *ret, struct nd_
 	ret->partial_reason = nd_arena_dup(&ret->arena, t->reason);
 	ret->plan = t->plan;
 	ret->plan_table = &nd_plan_table;
+	ret->face = t->plan->face;
+	ret->face_table = t->plan->face_table;
 	fill_clock(t, ret);
 	r = fill_sides(t, ret);
 	if (r < 0)
 		return nd_fail(err, r, "no memory for the result");
 	fill_ask(t->plan, &ask);
 	r = nd_result_join(ret, &ask, err);
+	if (!t->plan->face) {
+		drop_flows(ret->client);
+		drop_flows(ret->server);
+	}
 	if (r < 0)
 		return r;
 	r = nd_result_warn(ret);

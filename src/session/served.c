@@ -102,6 +102,8 @@ static int judge(const struct nd_served *c, struct nd_err *err)
 		return nd_fail(err, -EBUSY, "server is full: %u of %llu tests are running", running,
 			       (unsigned long long)policy->max_tests);
 	r = nd_plan_check(&c->plan, err);
+	if (r == 0 && c->datagram_bytes)
+		r = nd_plan_fits_path(&c->plan, ND_SERVER, c->datagram_bytes, err);
 	return r < 0 ? r : nd_plan_limits(&c->plan, policy, err);
 }
 
@@ -232,6 +234,7 @@ static int begin(struct nd_served *c, int fd, const struct nd_addr *peer, const 
 	/* What crosses the path back; unknown is allowed. */
 	if (nd_path_datagram(peer, NULL, NULL, &cfg.datagram_bytes, NULL) < 0)
 		cfg.datagram_bytes = 0;
+	c->datagram_bytes = cfg.datagram_bytes;
 	c->test.end = ND_SERVER;
 	c->test.plan = &c->plan;
 	c->test.here = &c->server->here;

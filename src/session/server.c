@@ -120,13 +120,12 @@ static void tear_down(struct nd_server *s)
 	nd_here_done(&s->here);
 }
 
-int nd_session_serve(struct nd_plan *plan, const struct nd_sink *sink,
-		     void (*finished)(void *user, struct nd_result *r), void *user,
-		     struct nd_err *err)
+int nd_session_serve(const struct nd_session *how, struct nd_err *err)
 {
-	struct nd_server s = {
-		.plan = plan, .sink = sink, .finished = finished, .finished_user = user
-	};
+	struct nd_server s = { .plan = how->plan,
+			       .sink = how->sink,
+			       .finished = how->finished,
+			       .finished_user = how->user };
 	int r;
 
 	nd_here_read(&s.here);
@@ -134,5 +133,5 @@ int nd_session_serve(struct nd_plan *plan, const struct nd_sink *sink,
 	if (r == 0)
 		r = nd_loop_run(s.loop, err);
 	tear_down(&s);
-	return r;
+	return r < 0 ? (int)ND_END_FAILED : (int)ND_END_DONE;
 }

@@ -16,15 +16,13 @@ enum nd_ending {
 	ND_END_PEER,    /* no result: peer or protocol */
 };
 
-/** nd_session_client() - run @plan against its host. Blocks until over; SIGINT and SIGTERM end the test and
- * keep what was measured. @ret is initialised by the caller. Return: enum nd_ending; @err for the last two. */
-ND_MUST_CHECK int nd_session_client(struct nd_plan *plan, const struct nd_sink *sink,
-				    struct nd_result *ret, struct nd_err *err);
-
-/** nd_session_serve() - answer tests until a signal (or one test with --once). One log line per test on
- * stderr; a finished or interrupted test's result goes to @finished (may be NULL). */
-ND_MUST_CHECK int nd_session_serve(struct nd_plan *plan, const struct nd_sink *sink,
-				   void (*finished)(void *user, struct nd_result *r), void *user,
-				   struct nd_err *err);
+/** nd_session_run() - carry out @plan, as its verb says: run a test against a host, answer tests until a signal (or
+ * one with --once), or be a tool's receiver for one test (with plan->hold: until a signal). Blocks until over;
+ * SIGINT and SIGTERM end tests and keep what was measured. Each result, partial ones too, goes to @finished on the
+ * main thread. Return: enum nd_ending of the last test (a server: ND_END_DONE); @err for the last two, and why a
+ * result is partial. */
+int nd_session_run(struct nd_plan *plan, const struct nd_sink *sink,
+		   void (*finished)(void *user, struct nd_result *r), void *user,
+		   struct nd_err *err);
 
 #endif

@@ -110,6 +110,8 @@ static void tell_result(struct nd_test *t)
 		nd_test_fail(t, ND_END_FAILED, &err);
 		return;
 	}
+	if (t->ops->measured)
+		t->ops->measured(t->user, &t->side);
 	t->told_result = true;
 	nd_test_feed(t, &ev);
 }
@@ -124,6 +126,17 @@ static void tell_sent(struct nd_test *t)
 	if (t->ops->sent)
 		t->ops->sent(t->user);
 	nd_test_feed(t, &ev);
+}
+
+/* Open-ended runs: some of the flows have ended. */
+static void tell_flows(struct nd_test *t)
+{
+	uint64_t open = 0;
+
+	(void)nd_run_flows_given(t->run, &open);
+	if (open != t->flows_told)
+		t->ops->flows(t->user, open);
+	t->flows_told = open;
 }
 
 static void tell_ready(struct nd_test *t)
@@ -161,6 +174,8 @@ static void on_run(void *user, bool readable, bool writable)
 		tell_ready(t);
 	if (t->run_state >= ND_RUN_RUNNING)
 		tell_intervals(t);
+	if (t->plan->open_ended && t->ops->flows)
+		tell_flows(t);
 	if (t->run_state >= ND_RUN_SENT)
 		tell_sent(t);
 	if (t->run_state == ND_RUN_OVER && !t->is_over)
@@ -210,7 +225,10 @@ static int make_run(struct nd_test *t, uint64_t threads, struct nd_err *err)
 		return r;
 	t->had_run = true;
 	t->run_state = ND_RUN_SETUP;
-	return nd_watch_new(t->loop, nd_run_fd(t->run), on_run, t, &t->run_watch, err);
+	r = nd_watch_new(t->loop, nd_run_fd(t->run), on_run, t, &t->run_watch, err);
+	if (r == 0 && t->ops->prepared)
+		t->ops->prepared(t->user);
+	return r;
 }
 
 static void prepare(struct nd_test *t, uint64_t threads)
@@ -257,13 +275,21 @@ static void finish(struct nd_test *t, const struct nd_verb_item *v)
 	end_dialog(t, v->reason ? ND_END_PARTIAL : ND_END_DONE);
 }
 
+/* An open-ended run that has not begun keeps its flows: it reads the plan's times when it starts. */
+static void restart(struct nd_test *t, uint64_t threads)
+{
+	if (t->run && t->plan->open_ended && t->run_state < ND_RUN_RUNNING)
+		return;
+	drop_run(t);
+	prepare(t, threads);
+}
+
 static void carry_run_verb(struct nd_test *t, const struct nd_verb_item *v)
 {
 	if (v->what == ND_DO_PREPARE) {
 		prepare(t, v->threads);
 	} else if (v->what == ND_DO_RESTART) {
-		drop_run(t);
-		prepare(t, v->threads);
+		restart(t, v->threads);
 	} else if (v->what == ND_DO_START) {
 		start(t, v->at_ns);
 	} else if (v->what == ND_DO_FINISH && t->run) {

@@ -48,7 +48,7 @@ static void feed(struct dialog *x, struct nd_dialog_event ev)
 		if (v->what == ND_DO_SEND) {
 			const uint8_t *sent = (const uint8_t *)x->verbs.data.data + v->data_at;
 
-			check(x->d->message_bytes(sent, v->n) == (ssize_t)v->n);
+			check(x->d->message_bytes(sent, v->n, 0) == (ssize_t)v->n);
 		}
 		if (v->what == ND_DO_PROPOSE)
 			x->is_judging = true;

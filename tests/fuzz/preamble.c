@@ -43,7 +43,7 @@ static void check_messages(const struct nd_dialect *d, const uint8_t *data, size
 	nd_auto_str text = { 0 };
 	ssize_t n;
 
-	while ((n = d->message_bytes(data, size)) > 0) {
+	while ((n = d->message_bytes(data, size, 0)) > 0) {
 		check((size_t)n <= size && (size_t)n <= d->message_max);
 		d->print(data, (size_t)n, &text);
 		check(!memchr(nd_str_text(&text), '\n', text.len));

@@ -51,7 +51,8 @@ class Timeout(AssertionError):
 
 def slow():
     """How much longer things may take: 1, or more for a sanitizer build."""
-    return {"address": 3, "thread": 8}.get(os.environ.get("NETDYNO_SAN", ""), 1)
+    name = os.environ.get("NETDYNO_SAN", "").strip("-")
+    return {"address": 3, "asan": 3, "thread": 8, "tsan": 8}.get(name, 1)
 
 
 def poll(what, ready, timeout=5.0, step=0.01):

@@ -79,21 +79,28 @@ def test_bytes_of_any_number(pair, stream_json, asked, bytes):
 
 
 @pytest.mark.parametrize("args, asked", [
-    (("-b", "10M"), 10e6), (("-b", "10M", "-R"), 10e6), (("-b", "10M", "-P", 8), 10e6),
+    (("-b", "10M", "-R"), 10e6), (("-b", "10M", "-P", 8), 10e6),
     (("-b", "2M/flow", "-P", 4), 8e6), (("-b", "10M", "-l", "1Mi"), 10e6),
     (("-u", "-b", "10M"), 10e6), (("-u", "-b", "10M", "-P", 4, "-R"), 10e6),
     (("--rate", 1000, "-l", 1000), 8e6), (("-u", "--rate", "250/flow", "-P", 4, "-l", 1000), 8e6),
 ], ids=lambda v: " ".join(map(str, v)) if isinstance(v, tuple) else "")
 def test_rate_is_kept(pair, stream_json, args, asked):
+    rate_is_kept(pair, stream_json, args, asked, 1)
+
+
+def test_rate_is_kept_for_longer(pair, stream_json):
+    rate_is_kept(pair, stream_json, ("-b", "10M"), 10e6, 3)
+
+
+def rate_is_kept(pair, stream_json, args, asked, seconds):
     """Never more than asked; less only where this machine stood still, so once more then."""
     for _ in range(3):
-        report = stream_json(pair.a, pair.server, "-t", "2s", "--warmup", "0.5s", "-i", "0.5s",
-                             *args)
+        report = stream_json(pair.a, pair.server, "-t", seconds, "--warmup", "0.3s", *args)
         d = check_report(report)
         assert d["offered_bps"] <= 1.02 * asked and d["goodput_bps"] <= 1.02 * asked
         # nor is more than the asked rate sent over the whole of the run
-        seconds = d["window_start_s"] + d["sender_window_s"]
-        assert d["total_sent_bytes"] * 8 / seconds <= 1.03 * asked + 8 * d["message_bytes"]
+        length = d["window_start_s"] + d["sender_window_s"]
+        assert d["total_sent_bytes"] * 8 / length <= 1.03 * asked + 8 * d["message_bytes"]
         if min(d["offered_bps"], d["goodput_bps"]) >= 0.95 * asked:
             return
     pytest.fail(f"offered {d['offered_bps']}, goodput {d['goodput_bps']}")
@@ -127,7 +134,7 @@ def check_rr(report):
     return d
 
 
-@pytest.mark.parametrize("size", ["1", "64", "100,1000", "2000,1"])
+@pytest.mark.parametrize("size", ["1", "100,1000", "2000,1"])
 @pytest.mark.parametrize("kind", [(), ("-u",)], ids=["tcp", "udp"])
 def test_round_trips(pair, stream_json, kind, size):
     if kind and "2000" in size:
@@ -154,7 +161,7 @@ def test_round_trips_of_many_flows(pair, stream_json, kind, way):
 
 
 def test_rate_of_round_trips(pair, stream_json):
-    report = stream_json(pair.a, pair.server, "--shape", "rr", "--rate", 500, "-t", "2s",
+    report = stream_json(pair.a, pair.server, "--shape", "rr", "--rate", 500, "-t", "1s",
                          "--warmup", "0.2s")
     d = check_rr(report)
     assert 0.5 * 500 <= d["transactions_per_s"] <= 1.02 * 500

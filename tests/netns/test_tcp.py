@@ -191,7 +191,7 @@ def test_mptcp(pair, stream_json, netdyno, way):
     if pair.a.run(["cat", "/proc/sys/net/mptcp/enabled"]).stdout.strip() != "1":
         pytest.skip("this kernel has no MPTCP")
     before = pair.a.snmp()["MPTcpExt.MPCapableSYNTX"]
-    report = run(pair, stream_json, *QUICK, "--mptcp", "-P", 2, *way)
+    report = run(pair, stream_json, "-n", "20M", "--mptcp", "-P", 2, *way)
     assert report["directions"][0]["transport"] == "mptcp"
     assert report["directions"][0]["received_bytes"] > 0
     assert pair.a.snmp()["MPTcpExt.MPCapableSYNTX"] >= before + 2
@@ -200,7 +200,7 @@ def test_mptcp(pair, stream_json, netdyno, way):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("way", [(), ("-R",), ("--bidir",)], ids=["forth", "back", "both"])
 def test_threads(pair, stream_json, threads, way):
-    report = run(pair, stream_json, *QUICK, "-P", 4, "-T", threads, *way)
+    report = run(pair, stream_json, "-n", "50M", "-P", 4, "-T", threads, *way)
     assert report["client"]["threads"] == report["server"]["threads"] == threads
 
 
@@ -208,7 +208,7 @@ def test_threads(pair, stream_json, threads, way):
                                            (8, "epoll")])
 @pytest.mark.parametrize("way", [(), ("-R",)], ids=["forth", "back"])
 def test_engines(pair, stream_json, flows, engine, way):
-    report = run(pair, stream_json, *QUICK, "-P", flows, "-T", flows if flows < 3 else 2,
+    report = run(pair, stream_json, "-n", "50M", "-P", flows, "-T", min(flows, 2),
                  "--engine", engine, *way)
     for role in ("sender", "receiver"):
         assert side_of(report, report["directions"][0], role)["engine"] == engine, role

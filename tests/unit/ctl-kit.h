@@ -15,10 +15,11 @@
 #define TOY_MAX 1000u
 
 /* A message is 'm', two digits of 256 for the length behind them, and that many bytes. */
-static inline ssize_t toy_message_bytes(const uint8_t *data, size_t n)
+static inline ssize_t toy_message_bytes(const uint8_t *data, size_t n, unsigned port_class)
 {
 	size_t length;
 
+	(void)port_class;
 	if (n > 0 && data[0] != 'm')
 		return -EBADMSG;
 	if (n < 3)

@@ -88,7 +88,7 @@ static void write_some(void *user)
 
 static void begin(struct seen *s, const uint8_t *first, size_t n)
 {
-	const struct nd_link_cfg cfg = { &toy, &ops, s };
+	const struct nd_link_cfg cfg = { &toy, &ops, s, 0 };
 	struct nd_err err = { 0 };
 	int fd[2];
 
@@ -318,7 +318,7 @@ static void connect_falls_back(void **state)
 		struct nd_addr to[3];
 		struct nd_err err = { 0 };
 		size_t n = strlen(connects[row].to);
-		const struct nd_link_cfg cfg = { &toy, &ops, &s };
+		const struct nd_link_cfg cfg = { &toy, &ops, &s, 0 };
 		const struct nd_link_target target = {
 			.to = to, .to_n = n, .deadline_ns = nd_now_ns() + 5 * ND_NS_PER_S
 		};
@@ -347,7 +347,7 @@ static void connect_has_a_deadline(void **state)
 	int listener = kit_listen(SOCK_STREAM, &at), fillers[8];
 	struct seen s = { .fd = -1 };
 	struct nd_link_target target = { .to = &at, .to_n = 1 };
-	const struct nd_link_cfg cfg = { &toy, &ops, &s };
+	const struct nd_link_cfg cfg = { &toy, &ops, &s, 0 };
 	struct nd_err err = { 0 };
 
 	(void)state;

@@ -58,8 +58,8 @@ static void expect_message(enum nd_native_message m, const struct nd_native_body
 	assert_int_equal(data[2], n >> 8 & 0xff);
 	assert_int_equal(data[3], n & 0xff);
 	assert_string_equal(s.data + 4, want);
-	assert_int_equal(native()->message_bytes(data, s.len), s.len);
-	assert_int_equal(native()->message_bytes(data, s.len - 1), 0);
+	assert_int_equal(native()->message_bytes(data, s.len, 0), s.len);
+	assert_int_equal(native()->message_bytes(data, s.len - 1, 0), 0);
 }
 
 static void golden_messages(void **state)
@@ -273,8 +273,9 @@ static void cuts_messages(void **state)
 
 	(void)state;
 	for (i = 0; i < ND_COUNTOF(rows); i++)
-		assert_int_equal(native()->message_bytes((const uint8_t *)rows[i].data, rows[i].n),
-				 rows[i].want);
+		assert_int_equal(
+			native()->message_bytes((const uint8_t *)rows[i].data, rows[i].n, 0),
+			rows[i].want);
 }
 
 static void prints_one_short_line(void **state)

@@ -93,7 +93,7 @@ static inline void carry_send(struct pair *p, enum nd_end_kind e, const struct n
 	const uint8_t *data = (const uint8_t *)p->end[e].verbs.data.data + v->data_at;
 	nd_auto_str text = { 0 };
 
-	assert_int_equal(native()->message_bytes(data, v->n), v->n);
+	assert_int_equal(native()->message_bytes(data, v->n, 0), v->n);
 	native()->print(data, v->n, &text);
 	strncpy(p->end[e].last_sent, nd_str_text(&text), sizeof(p->end[e].last_sent) - 1);
 	p->end[e].sends++;

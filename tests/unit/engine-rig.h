@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "engine/engine.h"
+#include "engine/int.h"
 
 #define RIG_PATIENCE_NS (20 * ND_NS_PER_S)
 #define RIG_EDGE_NS     (5 * ND_NS_PER_MS)
@@ -25,8 +25,10 @@ struct rig {
 	uint64_t run_ns; /* stop_sending this long after the start; 0: never */
 	int sndbuf;      /* of the sender, 0: the system's */
 	bool unix_pair;  /* socketpair() instead of loopback */
+	uint64_t depth;  /* sends under way, 0: the engine's own */
 	const struct nd_wait *wait;
 	uint32_t eaten; /* datagrams that the test took away */
+	void (*on_edge)(struct rig *r, uint64_t now_ns);
 
 	/* the rest is the rig's */
 	struct nd_plan plan;
@@ -39,6 +41,44 @@ struct rig {
 	uint32_t edges, wakes, flows_done;
 	bool late;
 };
+
+/* Also those that no user can name. */
+static inline const struct nd_engine *rig_engine(const char *name)
+{
+#if ND_HAVE_URING
+	if (strcmp(name, "uring-old") == 0)
+		return &nd_engine_uring_old;
+#endif
+	return nd_engine_find(name);
+}
+
+/* Is the engine built in, and does the kernel, or the container, allow it? */
+static inline bool rig_has(const char *name)
+{
+	const struct nd_engine *e = rig_engine(name);
+	struct nd_plan plan = { 0 };
+	struct nd_io io = { .plan = &plan, .wake_fd = -1 };
+	struct nd_err err = { 0 };
+
+	if (strncmp(name, "uring", 5) != 0)
+		return true;
+	if (!e || e->open(&io, &err) < 0) {
+		print_message("%s: left out: %s\n", name, e ? err.text : "not built in");
+		return false;
+	}
+	e->close(&io);
+	return true;
+}
+
+/* The backends that do what @name does, @name among them: NULL behind the last. */
+static inline const char *rig_alike(const char *name, size_t n)
+{
+	static const char *const alike[] = { "epoll", "uring", "uring-old" };
+
+	if (strcmp(name, "epoll") != 0)
+		return n == 0 ? name : NULL;
+	return n < ND_COUNTOF(alike) ? alike[n] : NULL;
+}
 
 static inline bool rig_datagram(const struct rig *r)
 {
@@ -69,6 +109,8 @@ static inline void rig_edge(struct nd_io *io, uint64_t now_ns)
 
 	r->edges++;
 	io->edge_ns = now_ns + RIG_EDGE_NS;
+	if (r->on_edge)
+		r->on_edge(r, now_ns);
 	if (r->run_ns && now_ns >= r->start_ns + r->run_ns)
 		io->stop_sending = true;
 	if (rig_datagram(r) && rig_senders_done(r)) {
@@ -202,6 +244,7 @@ static inline void rig_open(struct rig *r)
 		ND_MAX(r->wl.message_bytes, ND_MAX(r->wl.request_bytes, r->wl.response_bytes));
 
 	r->wl.flows = r->pairs;
+	r->plan.depth = r->depth;
 	r->lane = (struct nd_lane){ .workload = &r->wl,
 				    .load = nd_load_find(r->load),
 				    .frame = nd_frame_find(r->frame),
@@ -234,7 +277,7 @@ static inline void rig_open(struct rig *r)
 	rig_flows(r);
 	rig_sockets(r);
 	assert_int_equal(r->lane.xfer->open(&r->io, 0, &err), 0);
-	assert_int_equal(nd_engine_find(r->engine)->open(&r->io, &err), 0);
+	assert_int_equal(rig_engine(r->engine)->open(&r->io, &err), 0);
 }
 
 static inline void rig_run(struct rig *r)
@@ -246,7 +289,7 @@ static inline void rig_run(struct rig *r)
 	r->io.edge_ns = r->start_ns + RIG_EDGE_NS;
 	for (uint32_t i = 0; i < r->io.flow_count; i++)
 		nd_flow_begin(&r->io, &r->flows[i], r->start_ns);
-	assert_int_equal(nd_engine_find(r->engine)->run(&r->io, &err), 0);
+	assert_int_equal(rig_engine(r->engine)->run(&r->io, &err), 0);
 	if (r->late)
 		fail_msg("%s %s: not done in time: %u of %u flows", r->engine, r->transport,
 			 r->io.done_count, r->io.flow_count);
@@ -254,7 +297,7 @@ static inline void rig_run(struct rig *r)
 
 static inline void rig_close(struct rig *r)
 {
-	nd_engine_find(r->engine)->close(&r->io);
+	rig_engine(r->engine)->close(&r->io);
 	r->lane.xfer->close(&r->io, 0);
 	for (uint32_t i = 0; i < r->io.flow_count; i++)
 		if (r->flows[i].fd >= 0)

@@ -20,29 +20,37 @@ struct stream_case {
 	uint64_t message, total, run_ns, rate_bps;
 	int sndbuf;
 	bool unix_pair;
+	uint64_t depth;
 };
 
 /* clang-format off */
 static const struct stream_case cases[] = {
-	{ "bytes",          "blocking", "plain",   "tcp",   1,   1 << 20, 40000001, 0, 0, 0, false },
-	{ "bytes",          "epoll",    "plain",   "tcp",   1,   1 << 20, 40000001, 0, 0, 0, false },
-	{ "three flows",    "blocking", "plain",   "tcp",   3,   128000,  10000000, 0, 0, 0, false },
-	{ "200 flows",      "epoll",    "plain",   "tcp",   200, 100000,  20000003, 0, 0, 0, false },
-	{ "tiny messages",  "epoll",    "plain",   "tcp",   4,   1,       4001,     0, 0, 0, false },
-	{ "less than flows", "epoll",   "plain",   "tcp",   8,   1000,    3,        0, 0, 0, false },
-	{ "tiny buffer",    "epoll",    "plain",   "tcp",   2,   1 << 20, 600000,   0, 0, 1, false },
-	{ "tiny buffer",    "blocking", "plain",   "tcp",   1,   1 << 20, 600000,   0, 0, 1, false },
-	{ "tiny buffer",    "epoll",    "pattern", "tcp",   2,   1 << 20, 600000,   0, 0, 1, false },
-	{ "unix",           "epoll",    "plain",   "tcp",   5,   70000,   7000000,  0, 0, 4096, true },
-	{ "unix",           "blocking", "plain",   "tcp",   5,   70000,   7000000,  0, 0, 4096, true },
-	{ "pattern",        "blocking", "pattern", "tcp",   1,   1 << 20, 20000007, 0, 0, 0, false },
-	{ "pattern",        "epoll",    "pattern", "tcp",   3,   99999,   20000007, 0, 0, 0, true },
-	{ "time",           "blocking", "plain",   "tcp",   1,   1 << 20, 0, 30000000, 0, 0, false },
-	{ "time",           "epoll",    "plain",   "tcp",   7,   1 << 20, 0, 30000000, 0, 0, false },
-	{ "rate",           "blocking", "plain",   "tcp",   1,   1 << 20, 0, 100000000, 80000000, 0, false },
-	{ "rate",           "epoll",    "plain",   "tcp",   20,  1 << 20, 0, 100000000, 80000000, 0, false },
-	{ "rate and bytes", "epoll",    "plain",   "tcp",   3,   5000,    300000,   0, 80000000, 0, false },
-	{ "mptcp",          "epoll",    "plain",   "mptcp", 2,   1 << 20, 9000000,  0, 0, 0, false },
+	{ "bytes",          "blocking", "plain",   "tcp",   1,   1 << 20, 40000001, 0, 0, 0, false, 0 },
+	{ "bytes",          "epoll",    "plain",   "tcp",   1,   1 << 20, 40000001, 0, 0, 0, false, 0 },
+	{ "three flows",    "blocking", "plain",   "tcp",   3,   128000,  10000000, 0, 0, 0, false, 0 },
+	{ "200 flows",      "epoll",    "plain",   "tcp",   200, 100000,  20000003, 0, 0, 0, false, 0 },
+	{ "tiny messages",  "epoll",    "plain",   "tcp",   4,   1,       4001,     0, 0, 0, false, 0 },
+	{ "less than flows", "epoll",   "plain",   "tcp",   8,   1000,    3,        0, 0, 0, false, 0 },
+	{ "tiny buffer",    "epoll",    "plain",   "tcp",   2,   1 << 20, 600000,   0, 0, 1, false, 0 },
+	{ "tiny buffer",    "blocking", "plain",   "tcp",   1,   1 << 20, 600000,   0, 0, 1, false, 0 },
+	{ "tiny buffer",    "epoll",    "pattern", "tcp",   2,   1 << 20, 600000,   0, 0, 1, false, 0 },
+	{ "unix",           "epoll",    "plain",   "tcp",   5,   70000,   7000000,  0, 0, 4096, true, 0 },
+	{ "unix",           "blocking", "plain",   "tcp",   5,   70000,   7000000,  0, 0, 4096, true, 0 },
+	{ "pattern",        "blocking", "pattern", "tcp",   1,   1 << 20, 20000007, 0, 0, 0, false, 0 },
+	{ "pattern",        "epoll",    "pattern", "tcp",   3,   99999,   20000007, 0, 0, 0, true, 0 },
+	{ "time",           "blocking", "plain",   "tcp",   1,   1 << 20, 0, 30000000, 0, 0, false, 0 },
+	{ "time",           "epoll",    "plain",   "tcp",   7,   1 << 20, 0, 30000000, 0, 0, false, 0 },
+	{ "rate",           "blocking", "plain",   "tcp",   1,   1 << 20, 0, 100000000, 80000000, 0, false, 0 },
+	{ "rate",           "epoll",    "plain",   "tcp",   20,  1 << 20, 0, 100000000, 80000000, 0, false, 0 },
+	{ "rate and bytes", "epoll",    "plain",   "tcp",   3,   5000,    300000,   0, 80000000, 0, false, 0 },
+	{ "mptcp",          "epoll",    "plain",   "mptcp", 2,   1 << 20, 9000000,  0, 0, 0, false, 0 },
+	{ "depth",          "uring",    "plain",   "tcp",   1,   1 << 16, 40000001, 0, 0, 0, false, 8 },
+	{ "depth",          "uring",    "pattern", "tcp",   3,   1 << 20, 20000007, 0, 0, 0, false, 64 },
+	{ "depth",          "uring",    "pattern", "tcp",   40,  5000,    9000000,  0, 0, 0, false, 3 },
+	{ "depth and time", "uring",    "pattern", "tcp",   7,   99999,   0, 30000000, 0, 0, false, 6 },
+	{ "depth and rate", "uring",    "plain",   "tcp",   7,   99999,   0, 100000000, 80000000, 0, false, 6 },
+	{ "tiny and deep",  "uring",    "pattern", "tcp",   2,   70000,   600000,   0, 0, 1, false, 16 },
+	{ "deep and stopped", "uring",  "pattern", "tcp",   2,   1 << 20, 0, 30000000, 0, 1, false, 16 },
 };
 
 /* clang-format on */
@@ -85,8 +93,8 @@ static void check_case(const struct stream_case *c, const struct rig *r)
 		check_flow(r, c, i);
 	rig_check_sums(r);
 	assert_int_equal(r->flows_done, 2 * r->pairs);
-	if (c->sndbuf)
-		assert_true(tx.tx_blocked > 0);
+	if (c->sndbuf && !c->depth && tx.tx_blocked == 0)
+		fail_msg("%s %s %s: never blocked", c->name, c->engine, c->frame);
 	if (c->rate_bps && c->run_ns) {
 		/* the schedule from start to stop, and a chunk per flow around it */
 		uint64_t took = r->flows[0].last_ns - r->start_ns;
@@ -99,32 +107,43 @@ static void check_case(const struct stream_case *c, const struct rig *r)
 	}
 }
 
+static void move_stream(const struct stream_case *row, const char *engine)
+{
+	struct stream_case c = *row;
+	struct rig r = { .wl = { .message_bytes = c.message,
+				 .total_bytes = c.total,
+				 .rate_bps = c.rate_bps,
+				 .first_flow = 1000 },
+			 .engine = engine,
+			 .load = "stream",
+			 .frame = c.frame,
+			 .transport = c.transport,
+			 .pairs = c.pairs,
+			 .run_ns = c.run_ns,
+			 .sndbuf = c.sndbuf,
+			 .unix_pair = c.unix_pair,
+			 .depth = c.depth };
+
+	c.engine = engine;
+	rig_open(&r);
+	rig_run(&r);
+	check_case(&c, &r);
+	rig_close(&r);
+}
+
 static void moves_streams(void **state)
 {
+	const char *engine;
+
 	(void)state;
 	for (size_t i = 0; i < ND_COUNTOF(cases); i++) {
-		const struct stream_case *c = &cases[i];
-		struct rig r = { .wl = { .message_bytes = c->message,
-					 .total_bytes = c->total,
-					 .rate_bps = c->rate_bps,
-					 .first_flow = 1000 },
-				 .engine = c->engine,
-				 .load = "stream",
-				 .frame = c->frame,
-				 .transport = c->transport,
-				 .pairs = c->pairs,
-				 .run_ns = c->run_ns,
-				 .sndbuf = c->sndbuf,
-				 .unix_pair = c->unix_pair };
-
-		if (!available(c->transport)) {
-			print_message("%s: not here, left out\n", c->transport);
+		if (!available(cases[i].transport)) {
+			print_message("%s: not here, left out\n", cases[i].transport);
 			continue;
 		}
-		rig_open(&r);
-		rig_run(&r);
-		check_case(c, &r);
-		rig_close(&r);
+		for (size_t n = 0; (engine = rig_alike(cases[i].engine, n)); n++)
+			if (rig_has(engine))
+				move_stream(&cases[i], engine);
 	}
 }
 
@@ -172,42 +191,49 @@ static void check_rr(const struct rig *r, const struct rr_case *c, const struct 
 	rig_check_sums(r);
 }
 
+static void move_requests(const struct rr_case *c, const char *engine)
+{
+	struct rig r = { .wl = { .message_bytes = c->request,
+				 .request_bytes = c->request,
+				 .response_bytes = c->response,
+				 .total_bytes = c->total,
+				 .rate_ops = c->rate_ops },
+			 .engine = engine,
+			 .load = "rr",
+			 .frame = "pattern",
+			 .transport = "tcp",
+			 .pairs = c->pairs,
+			 .run_ns = c->run_ns,
+			 .wait = c->wait ? nd_wait_find(c->wait) : NULL };
+	struct nd_hist *rtt = NULL, *response = NULL;
+
+	rig_open(&r);
+	assert_int_equal(nd_hist_new(&rtt), 0);
+	assert_int_equal(nd_hist_new(&response), 0);
+	r.io.rtt[0] = rtt;
+	r.io.response[0] = c->rate_ops ? response : NULL;
+	rig_run(&r);
+	check_rr(&r, c, rtt);
+	rig_close(&r);
+	nd_hist_free(rtt);
+	nd_hist_free(response);
+}
+
 static void moves_requests(void **state)
 {
-	(void)state;
-	for (size_t i = 0; i < ND_COUNTOF(rr_cases); i++) {
-		const struct rr_case *c = &rr_cases[i];
-		struct rig r = { .wl = { .message_bytes = c->request,
-					 .request_bytes = c->request,
-					 .response_bytes = c->response,
-					 .total_bytes = c->total,
-					 .rate_ops = c->rate_ops },
-				 .engine = c->engine,
-				 .load = "rr",
-				 .frame = "pattern",
-				 .transport = "tcp",
-				 .pairs = c->pairs,
-				 .run_ns = c->run_ns,
-				 .wait = c->wait ? nd_wait_find(c->wait) : NULL };
-		struct nd_hist *rtt = NULL, *response = NULL;
+	const char *engine;
 
-		rig_open(&r);
-		assert_int_equal(nd_hist_new(&rtt), 0);
-		assert_int_equal(nd_hist_new(&response), 0);
-		r.io.rtt[0] = rtt;
-		r.io.response[0] = c->rate_ops ? response : NULL;
-		rig_run(&r);
-		check_rr(&r, c, rtt);
-		rig_close(&r);
-		nd_hist_free(rtt);
-		nd_hist_free(response);
-	}
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rr_cases); i++)
+		for (size_t n = 0; (engine = rig_alike(rr_cases[i].engine, n)); n++)
+			if (rig_has(engine))
+				move_requests(&rr_cases[i], engine);
 }
 
 /* A peer that resets ends its flow alone. */
 static void keeps_errors(void **state)
 {
-	static const char *const engines[] = { "blocking", "epoll" };
+	static const char *const engines[] = { "blocking", "epoll", "uring", "uring-old" };
 
 	(void)state;
 	for (size_t i = 0; i < ND_COUNTOF(engines); i++) {
@@ -220,6 +246,8 @@ static void keeps_errors(void **state)
 		struct linger reset = { .l_onoff = 1 };
 		int fd;
 
+		if (!rig_has(engines[i]))
+			continue;
 		rig_open(&r);
 		fd = r.flows[2].fd; /* the receiver of flow 0 is somebody who hangs up */
 		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
@@ -233,7 +261,7 @@ static void keeps_errors(void **state)
 		for (uint32_t n = 0; n < 4; n++)
 			if (n != 2)
 				nd_flow_begin(&r.io, &r.flows[n], r.start_ns);
-		assert_int_equal(nd_engine_find(engines[i])->run(&r.io, NULL), 0);
+		assert_int_equal(rig_engine(engines[i])->run(&r.io, NULL), 0);
 		assert_false(r.late);
 		assert_true(r.flows[0].error == -ECONNRESET || r.flows[0].error == -EPIPE);
 		assert_int_equal(r.flows[1].error, 0);
@@ -245,7 +273,7 @@ static void keeps_errors(void **state)
 /* An asking end whose peer goes away does not wait for ever. */
 static void notices_closed_peer(void **state)
 {
-	static const char *const engines[] = { "blocking", "epoll" };
+	static const char *const engines[] = { "blocking", "epoll", "uring", "uring-old" };
 
 	(void)state;
 	for (size_t i = 0; i < ND_COUNTOF(engines); i++) {
@@ -258,6 +286,8 @@ static void notices_closed_peer(void **state)
 			.pairs = 1
 		};
 
+		if (!rig_has(engines[i]))
+			continue;
 		rig_open(&r);
 		assert_int_equal(write(r.flows[1].fd, "half", 4), 4);
 		assert_int_equal(shutdown(r.flows[1].fd, SHUT_WR), 0);
@@ -267,7 +297,7 @@ static void notices_closed_peer(void **state)
 		r.deadline_ns = r.start_ns + RIG_PATIENCE_NS;
 		r.io.edge_ns = r.start_ns + RIG_EDGE_NS;
 		nd_flow_begin(&r.io, &r.flows[0], r.start_ns);
-		assert_int_equal(nd_engine_find(engines[i])->run(&r.io, NULL), 0);
+		assert_int_equal(rig_engine(engines[i])->run(&r.io, NULL), 0);
 		assert_false(r.late);
 		assert_int_equal(r.flows[0].error, -ECONNRESET);
 		assert_int_equal(r.flows[0].c.transactions, 0);
@@ -279,7 +309,7 @@ static void notices_closed_peer(void **state)
 /* wake_fd is noticed while flows are busy, and while nothing happens. */
 static void wakes(void **state)
 {
-	static const char *const engines[] = { "blocking", "epoll", "null" };
+	static const char *const engines[] = { "blocking", "epoll", "null", "uring", "uring-old" };
 
 	(void)state;
 	for (size_t i = 0; i < 2 * ND_COUNTOF(engines); i++) {
@@ -292,6 +322,8 @@ static void wakes(void **state)
 				 .run_ns = 30 * ND_NS_PER_MS };
 		uint64_t one = 1;
 
+		if (!rig_has(engines[i / 2]))
+			continue;
 		rig_open(&r);
 		assert_int_equal(write(r.io.wake_fd, &one, sizeof(one)), sizeof(one));
 		rig_run(&r);
@@ -306,13 +338,13 @@ static void *run_end(void *arg)
 {
 	struct rig *r = arg;
 
-	return (void *)(intptr_t)nd_engine_find(r->engine)->run(&r->io, NULL);
+	return (void *)(intptr_t)rig_engine(r->engine)->run(&r->io, NULL);
 }
 
 /* The sockets that rig_open() made are gone: open the engine again over the first flow alone. */
 static void replace_flow(struct rig *r)
 {
-	const struct nd_engine *e = nd_engine_find(r->engine);
+	const struct nd_engine *e = rig_engine(r->engine);
 
 	e->close(&r->io);
 	r->io.flow_count = 1;
@@ -351,40 +383,50 @@ static void run_two(struct rig *a, struct rig *b)
 	rig_close(b);
 }
 
+static const char *const pair_engines[] = { "blocking", "epoll", "uring", "uring-old" };
+
 static void two_workers_stream(void **state)
 {
-	struct rig a = { .wl = { .message_bytes = 1 << 20, .total_bytes = 60000000 },
-			 .engine = "blocking",
-			 .load = "stream",
-			 .frame = "plain",
-			 .transport = "tcp",
-			 .pairs = 1 },
-		   b = a;
-
 	(void)state;
-	run_two(&a, &b);
-	assert_int_equal(a.io.c[0].tx_bytes, 60000000);
-	assert_int_equal(b.io.c[0].rx_bytes, 60000000);
+	for (size_t i = 0; i < ND_COUNTOF(pair_engines); i++) {
+		struct rig a = { .wl = { .message_bytes = 1 << 20, .total_bytes = 60000000 },
+				 .engine = pair_engines[i],
+				 .load = "stream",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .pairs = 1 },
+			   b = a;
+
+		if (!rig_has(a.engine))
+			continue;
+		run_two(&a, &b);
+		assert_int_equal(a.io.c[0].tx_bytes, 60000000);
+		assert_int_equal(b.io.c[0].rx_bytes, 60000000);
+	}
 }
 
 static void two_workers_rr(void **state)
 {
-	struct rig a = { .wl = { .message_bytes = 10,
-				 .request_bytes = 10,
-				 .response_bytes = 100000,
-				 .total_bytes = 3000 },
-			 .engine = "blocking",
-			 .load = "rr",
-			 .frame = "pattern",
-			 .transport = "tcp",
-			 .pairs = 1 },
-		   b = a;
-
 	(void)state;
-	run_two(&a, &b);
-	assert_int_equal(a.io.c[0].transactions, 300);
-	assert_int_equal(a.io.c[0].rx_bytes, 30000000);
-	assert_int_equal(a.io.c[0].rx_corrupt + b.io.c[0].rx_corrupt, 0);
+	for (size_t i = 0; i < ND_COUNTOF(pair_engines); i++) {
+		struct rig a = { .wl = { .message_bytes = 10,
+					 .request_bytes = 10,
+					 .response_bytes = 100000,
+					 .total_bytes = 3000 },
+				 .engine = pair_engines[i],
+				 .load = "rr",
+				 .frame = "pattern",
+				 .transport = "tcp",
+				 .pairs = 1 },
+			   b = a;
+
+		if (!rig_has(a.engine))
+			continue;
+		run_two(&a, &b);
+		assert_int_equal(a.io.c[0].transactions, 300);
+		assert_int_equal(a.io.c[0].rx_bytes, 30000000);
+		assert_int_equal(a.io.c[0].rx_corrupt + b.io.c[0].rx_corrupt, 0);
+	}
 }
 
 struct null_case {

@@ -72,6 +72,7 @@ static const struct list_case lists[] = {
 static const struct text_fact texts[] = {
 	HOST("two-cpus", hostname, "bench"),
 	HOST("two-cpus", kernel, "6.1.0-18-amd64"),
+	HOST("two-cpus", kernel_build, "#1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1"),
 	HOST("two-cpus", machine, "x86_64"),
 	HOST("two-cpus", os_name, "Example Linux 1 (first)"),
 	HOST("two-cpus", cpu_model, "Example CPU @ 2.50GHz"),

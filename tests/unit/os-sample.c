@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples of copied trees: what is there is read, what is not there is unknown. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,15 @@ static const struct figure figures[] = {
 	FIGURE("two-cpus", snmp.tcp_out_segs, 2000),
 	FIGURE("two-cpus", snmp.tcp_retrans_segs, 5),
 	FIGURE("two-cpus", snmp.tcp_in_errs, 2),
+	FIGURE("two-cpus", snmp.tcp_attempt_fails, 31),
+	FIGURE("two-cpus", snmp.tcp_lost_retransmit, 32),
+	FIGURE("two-cpus", snmp.tcp_fast_retrans, 33),
+	FIGURE("two-cpus", snmp.tcp_slow_start_retrans, 34),
+	FIGURE("two-cpus", snmp.tcp_retrans_fail, 35),
+	FIGURE("two-cpus", snmp.tcp_syn_retrans, 36),
+	FIGURE("two-cpus", snmp.tcp_forward_retrans, UNKNOWN),
+	FIGURE("two-cpus", snmp.udp6_in_errors, 37),
+	FIGURE("two-cpus", watched_interrupts, UNKNOWN), /* nobody asked */
 	FIGURE("two-cpus", snmp.tcp_listen_overflows, 1),
 	FIGURE("two-cpus", snmp.tcp_listen_drops, 2),
 	FIGURE("two-cpus", snmp.tcp_backlog_drop, 3),
@@ -214,6 +224,57 @@ static void reads_every_interface(void **state)
 			expect(f->tree, f->name, (const char *)n + f->offset, f->value);
 		nd_os_sample_done(&s);
 	}
+}
+
+/* Sums of the lines with a text; columns behind the last CPU are no counts. */
+static void watches_interrupts(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t sum;
+	} rows[] = {
+		{ "eth0", 1000 + 2000 + 7 + 8 + 5 + 9 },
+		{ "TxRx-1", 15 },
+		{ "LOC", 300000 },
+		{ "Local timer", 300000 },
+		{ "ERR", 3 },
+		{ "12-edge", 14 },
+		{ "mlx", UNKNOWN },
+		{ "CPU0", UNKNOWN },
+		{ "", UNKNOWN },
+		{ NULL, UNKNOWN },
+	};
+	struct nd_os_sample s;
+	struct nd_os *os = NULL;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(nd_os_open(TREES "two-cpus", &os, NULL), 0);
+	for (i = 0; i < ND_COUNTOF(rows); i++) {
+		assert_int_equal(nd_os_watch_interrupts(os, rows[i].text), 0);
+		assert_int_equal(nd_os_sample(os, &s), 0);
+		expect("two-cpus", rows[i].text, &s.watched_interrupts, rows[i].sum);
+		nd_os_sample_done(&s);
+	}
+	assert_null(nd_os_watched_nic(os));
+	assert_int_equal(nd_os_watch_nic(os, "veth7"), 0);
+	assert_string_equal(nd_os_watched_nic(os), "veth7");
+	assert_int_equal(nd_os_watch_nic(os, NULL), 0);
+	assert_null(nd_os_watched_nic(os));
+	nd_os_free(os);
+}
+
+static void reads_the_clock(void **state)
+{
+	struct nd_os *os = NULL;
+
+	(void)state;
+	assert_int_equal(nd_os_open(TREES "two-cpus", &os, NULL), 0);
+	assert_true(fabs(nd_os_cpu_mhz(os) - 2499.998) < 1e-9);
+	nd_os_free(os);
+	assert_int_equal(nd_os_open(TREES "bare", &os, NULL), 0);
+	assert_true(isnan(nd_os_cpu_mhz(os)));
+	nd_os_free(os);
 }
 
 static void finds_no_other_interface(void **state)
@@ -371,6 +432,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_every_figure),
 		cmocka_unit_test(reads_every_interface),
+		cmocka_unit_test(watches_interrupts),
+		cmocka_unit_test(reads_the_clock),
 		cmocka_unit_test(finds_no_other_interface),
 		cmocka_unit_test(numbers_each_cpu),
 		cmocka_unit_test(leaves_gaps_unknown),

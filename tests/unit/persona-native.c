@@ -63,7 +63,7 @@ static const struct sentence_case sentences[] = {
 	{ "help frobnicate", "unknown verb 'frobnicate'; netdyno --help lists them" },
 	{ "-t 5 stream h", "the verb comes first: unknown option '-t'" },
 	{ "-- stream", "the verb comes first: serve or stream HOST" },
-	{ "--gen poem", "--gen: 'poem' is none of man, bash, zsh, protocol-md, schema, results-md" },
+	{ "--gen poem", "--gen: 'poem' is none of man, man-ntttcp, bash, zsh, protocol-md, schema, results-md" },
 	{ "stream", "netdyno stream: HOST is missing" },
 	{ "stream a b", "netdyno stream: 'b' is one word too many" },
 	{ "serve h", "netdyno serve: 'h' is one word too many" },

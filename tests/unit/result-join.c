@@ -366,6 +366,16 @@ static void bend_skew(struct nd_result *r)
 	p->flows = (struct nd_list){ row, 2 };
 }
 
+static void bend_engine(struct nd_result *r)
+{
+	part_of(r->server, 0)->engine = "null";
+}
+
+static void bend_offered(struct nd_result *r)
+{
+	part_of(r->client, 0)->window.tx_bps = 9e9;
+}
+
 static void bend_partial(struct nd_result *r)
 {
 	r->server->partial = true;
@@ -378,19 +388,22 @@ static const struct {
 	void (*bend)(struct nd_result *r);
 	uint64_t sndbuf;
 	const char *words;
+	uint64_t rate_bps;
 } bent[] = {
-	{ "loopback",         bend_loopback,  0, "client: traffic went through the loopback interface lo" },
-	{ "sender_cpu_bound", bend_sender,    0, "client: CPU 3 was 97.0 % busy (irq and softirq 21.0 %)" },
-	{ "window_off",       bend_window,    0, "10.200 s long, asked were 10.000 s" },
-	{ "drain_incomplete", bend_drain,     0, "12941500000 bytes sent, 12941495904 received" },
-	{ "clock_uncertain",  bend_clock,     0, "took 24.0 ms: the common start may be off by 12.0 ms" },
-	{ "overlapped",       bend_overlap,   0, "server: 3 other tests ran" },
-	{ "corrupt",          bend_corrupt,   0, "1 byte differ" },
-	{ "fragments",        bend_fragments, 0, "client: 88 IP fragments" },
-	{ "no_steady_state",  bend_steady,    0, "range from 1000 to 9412 Mbit/s" },
-	{ "start_skew",       bend_skew,      0, "up to 250.0 ms apart, 2.5 % of" },
-	{ "partial",          bend_partial,   0, "server: stopped by SIGTERM" },
-	{ "buffers_clamped",  NULL,           4194304, "4194304 bytes was asked for, the kernel gave 212992" },
+	{ "loopback",         bend_loopback,  0, "client: traffic went through the loopback interface lo", 0 },
+	{ "sender_cpu_bound", bend_sender,    0, "client: CPU 3 was 97.0 % busy (irq and softirq 21.0 %)", 0 },
+	{ "window_off",       bend_window,    0, "10.200 s long, asked were 10.000 s", 0 },
+	{ "drain_incomplete", bend_drain,     0, "12941500000 bytes sent, 12941495904 received", 0 },
+	{ "clock_uncertain",  bend_clock,     0, "took 24.0 ms: the common start may be off by 12.0 ms", 0 },
+	{ "overlapped",       bend_overlap,   0, "server: 3 other tests ran", 0 },
+	{ "corrupt",          bend_corrupt,   0, "1 byte differ", 0 },
+	{ "fragments",        bend_fragments, 0, "client: 88 IP fragments", 0 },
+	{ "no_steady_state",  bend_steady,    0, "range from 1000.0 to 9412.0 Mbit/s", 0 },
+	{ "start_skew",       bend_skew,      0, "up to 250.0 ms apart, 2.5 % of", 0 },
+	{ "nothing_moved",    bend_engine,    0, "engine null moves nothing", 0 },
+	{ "rate_missed",      bend_offered,   0, "10000.0 Mbit/s were asked for, the sender came to 9000.0", 10000000000 },
+	{ "partial",          bend_partial,   0, "server: stopped by SIGTERM", 0 },
+	{ "buffers_clamped",  NULL,           4194304, "4194304 bytes was asked for, the kernel gave 212992", 0 },
 };
 
 /* clang-format on */
@@ -414,6 +427,7 @@ static void test_warnings(void **state)
 		if (bent[i].bend)
 			bent[i].bend(&r);
 		ask.sndbuf_bytes = bent[i].sndbuf;
+		ask.workload[0].rate_bps = bent[i].rate_bps;
 		assert_int_equal(nd_result_join(&r, &ask, NULL), 0);
 		assert_int_equal(nd_result_warn(&r), 0);
 		if (!sentence_of(&r, bent[i].key) ||

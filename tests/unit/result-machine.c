@@ -16,7 +16,9 @@ static void unknown(void *counters, size_t size)
 
 static struct nd_os_sample nothing(void)
 {
-	struct nd_os_sample s = { .interrupts = ND_UNKNOWN, .context_switches = ND_UNKNOWN };
+	struct nd_os_sample s = { .interrupts = ND_UNKNOWN,
+				  .watched_interrupts = ND_UNKNOWN,
+				  .context_switches = ND_UNKNOWN };
 
 	unknown(&s.all, sizeof(s.all));
 	unknown(&s.softirqs, sizeof(s.softirqs));
@@ -42,8 +44,9 @@ static void test_unknown_stays(void **state)
 	(void)state;
 	window.at_ns = 10 * S;
 	for (i = 0; i < 2; i++) {
-		assert_int_equal(nd_machine_from(i ? &window : NULL, i ? &run : NULL, NULL, &a, &m),
-				 0);
+		assert_int_equal(
+			nd_machine_from(i ? &window : NULL, i ? &run : NULL, NULL, NULL, &a, &m),
+			0);
 		nd_row_for_each(f, &nd_machine_table) {
 			const void *at = nd_field_at(&m, f);
 
@@ -87,7 +90,7 @@ static void test_figures(void **state)
 	run.snmp.udp_rcvbuf_errors = 5;
 	run.snmp.udp6_rcvbuf_errors = 6;
 	run.snmp.udp_sndbuf_errors = 7; /* IPv6 is off */
-	assert_int_equal(nd_machine_from(&window, &run, "eth0", &a, &m), 0);
+	assert_int_equal(nd_machine_from(&window, &run, "eth0", NULL, &a, &m), 0);
 	near(m.seconds, 10);
 	near(m.busy_cores, 1.3);
 	near(m.user_cores, 0.4);
@@ -109,6 +112,43 @@ static void test_figures(void **state)
 	nd_arena_done(&a);
 }
 
+/* What reports of other tools count in the window, of the interface they name. */
+static void test_window_counts(void **state)
+{
+	struct nd_nic nic[] = { { .name = "eth0", .rx_packets = 7, .tx_packets = 8 },
+				{ .name = "eth1", .rx_packets = 70, .tx_packets = 80 } };
+	struct nd_os_sample window = nothing();
+	struct nd_arena a = { 0 };
+	struct nd_machine m;
+
+	(void)state;
+	window.at_ns = 10 * S;
+	window.all = (struct nd_cpu_times){ 3 * S, 1 * S, 6 * S, 6 * S, 2 * S, 0, 0, 0 };
+	window.nics = 2;
+	window.nic = nic;
+	window.watched_interrupts = 99;
+	window.snmp.tcp_retrans_segs = 3;
+	window.snmp.tcp_attempt_fails = 4;
+	window.snmp.udp_in_errors = 5;
+	window.snmp.udp6_in_errors = 6;
+	assert_int_equal(nd_machine_from(&window, NULL, "eth0", NULL, &a, &m), 0);
+	near(m.nice_cores, 0.1);
+	near(m.iowait_cores, 0.2);
+	assert_int_equal(m.window_interrupts, 99);
+	assert_int_equal(m.window_tcp_retrans_segs, 3);
+	assert_int_equal(m.window_tcp_attempt_fails, 4);
+	assert_int_equal(m.window_udp_in_errors, 11);
+	assert_true(m.window_tcp_forward_retrans == ND_UNKNOWN);
+	assert_string_equal(m.window_nic, "eth0");
+	assert_int_equal(m.window_nic_rx_packets, 7);
+	assert_true(m.nic_rx_packets == ND_UNKNOWN); /* of the whole run */
+	assert_int_equal(nd_machine_from(&window, NULL, "eth0", "eth1", &a, &m), 0);
+	assert_string_equal(m.nic, "eth0");
+	assert_string_equal(m.window_nic, "eth1");
+	assert_int_equal(m.window_nic_tx_packets, 80);
+	nd_arena_done(&a);
+}
+
 /* An interface that is not there any more: its counters are unknown, not 0. */
 static void test_no_such_nic(void **state)
 {
@@ -117,7 +157,7 @@ static void test_no_such_nic(void **state)
 	struct nd_machine m;
 
 	(void)state;
-	assert_int_equal(nd_machine_from(NULL, &run, "eth7", &a, &m), 0);
+	assert_int_equal(nd_machine_from(NULL, &run, "eth7", NULL, &a, &m), 0);
 	assert_string_equal(m.nic, "eth7");
 	assert_true(m.nic_rx_dropped == ND_UNKNOWN);
 	assert_true(m.qdisc_drops == ND_UNKNOWN);
@@ -129,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unknown_stays),
 		cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_window_counts),
 		cmocka_unit_test(test_no_such_nic),
 	};
 

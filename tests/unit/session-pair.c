@@ -93,8 +93,8 @@ static void *serve(void *user)
 	struct server *s = user;
 	struct nd_sink sink = { on_listening, s };
 
-	s->result = nd_session_serve(&s->plan, &sink, on_finished, s, &s->err);
-	if (s->result < 0)
+	s->result = nd_session_run(&s->plan, &sink, on_finished, s, &s->err);
+	if (s->result != ND_END_DONE)
 		atomic_store_explicit(&s->port, UINT64_MAX, memory_order_release);
 	return NULL;
 }
@@ -130,7 +130,7 @@ static void start_server(struct server *s, const char *options)
 static void join_server(struct server *s)
 {
 	assert_int_equal(pthread_join(s->thread, NULL), 0);
-	if (s->result < 0)
+	if (s->result != ND_END_DONE)
 		fail_msg("%s", s->err.text);
 	nd_plan_done(&s->plan);
 }
@@ -167,6 +167,16 @@ static void on_progress(void *user, const struct nd_progress_event *ev)
 		assert_int_equal(pthread_kill(c->victim, c->signal), 0);
 }
 
+/* The result outlives its session. */
+static void keep_result(void *user, struct nd_result *r)
+{
+	struct client *c = user;
+
+	nd_result_done(&c->result);
+	c->result = *r;
+	nd_result_init(r);
+}
+
 static void run_client(struct client *c, const char *options, uint64_t port)
 {
 	struct nd_sink sink = { on_progress, c };
@@ -176,7 +186,7 @@ static void run_client(struct client *c, const char *options, uint64_t port)
 	read_plan(line, &c->plan);
 	c->plan.port = port;
 	nd_result_init(&c->result);
-	c->ending = nd_session_client(&c->plan, &sink, &c->result, &c->err);
+	c->ending = nd_session_run(&c->plan, &sink, keep_result, c, &c->err);
 }
 
 static void done_client(struct client *c)
@@ -439,7 +449,7 @@ static void full_server_refuses(void **state)
 	read_plan("netdyno stream 127.0.0.1 -t 1s -i 50ms --warmup 0", &t.first.plan);
 	t.first.plan.port = port_of(&s);
 	nd_result_init(&t.first.result);
-	t.first.ending = nd_session_client(&t.first.plan, &sink, &t.first.result, &t.first.err);
+	t.first.ending = nd_session_run(&t.first.plan, &sink, keep_result, &t.first, &t.first.err);
 	if (t.first.ending != ND_END_DONE)
 		fail_msg("the first: %s", t.first.err.text);
 	assert_int_equal(t.second.ending, ND_END_PEER);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* A session that is a tool's receiver and nothing else. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/time.h"
+#include "session/receiver.h"
+
+#define STOP_NS (5 * ND_NS_PER_S) /* a test that does not end after an interrupt */
+
+struct receive {
+	struct nd_receiver receiver;
+	struct nd_loop *loop;
+	struct nd_here here;
+	struct nd_timer *guard;
+	unsigned signals;
+	enum nd_ending ending;
+	struct nd_err err;
+};
+
+static void on_ended(void *user, enum nd_ending ending, const struct nd_err *err)
+{
+	struct receive *s = user;
+
+	s->ending = ending;
+	s->err = *err;
+	nd_loop_quit(s->loop);
+}
+
+static void give_up(struct receive *s)
+{
+	(void)nd_fail(&s->err, -EINTR, "interrupted, and the test did not end");
+	s->ending = ND_END_FAILED;
+	nd_loop_quit_now(s->loop);
+}
+
+static void on_signal(void *user, int sig)
+{
+	struct receive *s = user;
+	char reason[48];
+
+	if (s->signals++ > 0) {
+		give_up(s);
+		return;
+	}
+	(void)snprintf(reason, sizeof(reason), "interrupted by signal %d", sig); /* it fits */
+	nd_timer_set(s->guard, nd_now_ns() + STOP_NS);
+	nd_receiver_stop(&s->receiver, reason);
+}
+
+static void on_guard(void *user)
+{
+	give_up(user);
+}
+
+static int run(struct receive *s, struct nd_err *err)
+{
+	int r = nd_loop_new(&s->loop, err);
+
+	s->receiver.loop = s->loop;
+	if (r == 0)
+		r = nd_loop_signals(s->loop, on_signal, s, err);
+	if (r == 0 && nd_timer_new(s->loop, on_guard, s, &s->guard) < 0)
+		r = nd_fail(err, -ENOMEM, "no memory for a timer");
+	if (r == 0)
+		r = nd_receiver_open(&s->receiver, err);
+	return r < 0 ? r : nd_loop_run(s->loop, err);
+}
+
+int nd_session_receive(const struct nd_session *how, struct nd_err *err)
+{
+	struct receive s = { .ending = ND_END_FAILED };
+	int r;
+
+	(void)nd_fd_limit(); /* as many as there are */
+	nd_here_read(&s.here);
+	s.receiver = (struct nd_receiver){ .plan = how->plan,
+					   .here = &s.here,
+					   .sink = how->sink,
+					   .hold = how->plan->hold,
+					   .finished = how->finished,
+					   .finished_user = how->user,
+					   .ended = on_ended,
+					   .user = &s };
+	r = run(&s, err);
+	if (r < 0)
+		s.ending = ND_END_FAILED;
+	else if (s.ending == ND_END_FAILED || s.ending == ND_END_PEER)
+		*err = s.err;
+	nd_receiver_done(&s.receiver);
+	nd_timer_free(s.guard);
+	nd_loop_free(s.loop);
+	nd_here_done(&s.here);
+	return (int)s.ending;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The receiver of another tool: it has ports of its own, one test at a time, and does not know how many flows will
+ * come. Which port a connection comes to says what it is. Data connections that come before the test is agreed
+ * upon are held, and given to the run when there is one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "session/receiver.h"
+
+enum { ACCEPTS = 64, DOORS_MAX = 4096 };
+
+#define PAUSE_NS (100 * ND_NS_PER_MS) /* out of descriptors: do not spin on the listener */
+
+/* One listening port. */
+struct door {
+	struct nd_receiver *receiver; /* borrowed */
+	int fd;
+	unsigned port_class, index;
+	bool datagram, touched; /* a datagram has come before the start */
+	struct nd_watch *watch;
+};
+
+/* ---- flows */
+
+static int remember(struct nd_receiver *v, int fd, unsigned index)
+{
+	if (v->flow_n == v->flow_room) {
+		uint64_t room = v->flow_room ? v->flow_room * 2 : 64;
+		struct nd_arrival *more = realloc(v->flows, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		v->flows = more;
+		v->flow_room = room;
+	}
+	v->flows[v->flow_n++] = (struct nd_arrival){ .fd = fd, .index = index };
+	return 0;
+}
+
+/* Everything that came and has not been given; in order, as open-ended runs want it. */
+static void give_flows(struct nd_receiver *v)
+{
+	struct nd_err err = { 0 };
+
+	for (; v->test.run && v->given_n < v->flow_n; v->given_n++) {
+		int fd = nd_take_fd(&v->flows[v->given_n].fd);
+
+		if (nd_run_give(v->test.run, v->given_n, fd, &err) < 0)
+			nd_log(ND_LOG_DEBUG, "%s", err.text);
+	}
+}
+
+static void data_arrived(struct door *d, int fd)
+{
+	struct nd_receiver *v = d->receiver;
+	struct nd_dialog_event ev = { .what = ND_DLG_FLOW_OPEN,
+				      .port_class = d->port_class,
+				      .index = d->index,
+				      .flow = v->flow_n };
+
+	if (v->flow_n >= v->plan->workload[0].flows || remember(v, fd, d->index) < 0) {
+		nd_close_p(&fd);
+		return;
+	}
+	nd_test_feed(&v->test, &ev);
+	give_flows(v);
+}
+
+/* The sockets of a datagram receiver are its flows; the original stays ours. */
+static void give_datagrams(struct nd_receiver *v)
+{
+	for (unsigned i = 0; i < v->door_n; i++) {
+		struct door *d = &v->doors[i];
+		int copy;
+
+		if (!d->datagram)
+			continue;
+		copy = fcntl(d->fd, F_DUPFD_CLOEXEC, 0);
+		if (copy >= 0 && remember(v, copy, d->index) < 0)
+			nd_close_p(&copy);
+		if (nd_watch_want(d->watch, false, false) < 0)
+			nd_log(ND_LOG_DEBUG, "a datagram socket stays watched");
+	}
+}
+
+static void forget_flows(struct nd_receiver *v)
+{
+	for (uint64_t i = v->given_n; i < v->flow_n; i++)
+		nd_close_p(&v->flows[i].fd);
+	v->flow_n = v->given_n = 0;
+}
+
+/* ---- doors */
+
+static void take_connection(struct door *d, int fd)
+{
+	struct nd_receiver *v = d->receiver;
+	struct nd_err err = { 0 };
+
+	if (v->plan_ports[d->port_class].many && d->port_class == v->data_class) {
+		data_arrived(d, fd);
+		return;
+	}
+	if (nd_test_adopt_at(&v->test, d->port_class, d->index, fd, &err) < 0)
+		nd_log(ND_LOG_DEBUG, "%s", err.text);
+}
+
+static void accept_some(struct door *d)
+{
+	struct nd_receiver *v = d->receiver;
+
+	for (int i = 0; i < ACCEPTS; i++) {
+		int fd = accept4(d->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS)) {
+			v->is_paused = nd_watch_want(d->watch, false, false) == 0;
+			nd_timer_set(v->pause, nd_now_ns() + PAUSE_NS);
+			return;
+		}
+		if (fd < 0)
+			return;
+		take_connection(d, fd);
+	}
+}
+
+static void on_pause_over(void *user)
+{
+	struct nd_receiver *v = user;
+
+	v->is_paused = false;
+	for (unsigned i = 0; i < v->door_n; i++) {
+		if (!v->doors[i].datagram && nd_watch_want(v->doors[i].watch, true, false) < 0)
+			nd_log(ND_LOG_WARN, "a port does not accept any more");
+	}
+}
+
+static void on_door(void *user, bool readable, bool writable)
+{
+	struct door *d = user;
+	struct nd_dialog_event ev = { .what = ND_DLG_FIRST_DATA, .index = d->index };
+
+	(void)writable;
+	if (!readable)
+		return;
+	if (!d->datagram) {
+		accept_some(d);
+		return;
+	}
+	if (!d->touched) {
+		d->touched = true;
+		nd_test_feed(&d->receiver->test, &ev);
+	}
+	if (nd_watch_want(d->watch, false, false) < 0) /* the run reads it, or nobody yet */
+		nd_log(ND_LOG_DEBUG, "a datagram socket stays watched");
+}
+
+/* Which of the plan's hosts port @index of a class belongs to, and its place there. */
+static const struct nd_target *target_of(const struct nd_plan *p, unsigned *index)
+{
+	const struct nd_target *t = p->targets.v;
+
+	for (uint64_t i = 0; i < p->targets.n; i++) {
+		if (*index < t[i].ports)
+			return &t[i];
+		*index -= (unsigned)t[i].ports;
+	}
+	return NULL;
+}
+
+/* Where a port is: on the host of its mapping, or else on the plan's. */
+static int door_address(const struct nd_receiver *v, unsigned port_class, unsigned index,
+			struct nd_addr *ret, struct nd_err *err)
+{
+	const struct nd_port_class *c = &v->plan_ports[port_class];
+	const struct nd_plan *p = v->plan;
+	unsigned at = index;
+	const struct nd_target *t = target_of(p, &at);
+	const char *host = t ? t->host : p->serve.listen.n ? p->serve.listen.v[0] : NULL;
+	uint64_t moved =
+		t && p->data_port ? p->data_port - ((struct nd_target *)p->targets.v)->port : 0;
+	uint64_t base = !c->many ? p->port : t ? t->port + moved + at : p->port + index;
+	int64_t port = (int64_t)base + c->offset;
+	size_t n = 0;
+
+	if (port < 1 || port > 65535)
+		return nd_fail(err, -ERANGE, "port %lld is outside 1..65535", (long long)port);
+	return nd_addr_resolve(host, (uint64_t)port, p->af, true, ret, 1, &n, err);
+}
+
+static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index, struct nd_err *err)
+{
+	const struct nd_transport *t = nd_transport_find(v->plan_ports[port_class].transport);
+	struct nd_addr at;
+	struct door *d = &v->doors[v->door_n];
+	int r = door_address(v, port_class, index, &at, err);
+
+	if (r < 0)
+		return r;
+	if (v->door_n == DOORS_MAX)
+		return nd_fail(err, -ERANGE, "more than %d ports", DOORS_MAX);
+	*d = (struct door){ .receiver = v,
+			    .fd = -1,
+			    .port_class = port_class,
+			    .index = index,
+			    .datagram = (t->caps & ND_NET_DATAGRAM) != 0 };
+	r = nd_listen(t, &at, false, &d->fd, err);
+	if (r == 0)
+		r = nd_watch_new(v->loop, d->fd, on_door, d, &d->watch, err);
+	if (r == 0)
+		r = nd_watch_want(d->watch, true, false);
+	v->door_n++; /* also when half-open: it is closed with the others */
+	return r;
+}
+
+static int open_doors(struct nd_receiver *v, struct nd_err *err)
+{
+	int r = 0;
+
+	v->doors = calloc(DOORS_MAX, sizeof(*v->doors));
+	if (!v->doors)
+		return nd_fail(err, -ENOMEM, "no memory for ports");
+	for (unsigned c = 0; r == 0 && v->plan_ports[c].name; c++) {
+		unsigned n = 0;
+
+		if (!v->dialect->listens(v->test.dialog, c, &n))
+			continue;
+		for (unsigned i = 0; r == 0 && i < n; i++)
+			r = open_door(v, c, i, err);
+	}
+	return r;
+}
+
+/* ---- what the test asks */
+
+static void on_prepare(void *user, struct nd_run_cfg *cfg)
+{
+	(void)cfg; /* a receiver connects to nobody */
+	give_datagrams(user);
+}
+
+static void on_prepared(void *user)
+{
+	give_flows(user);
+}
+
+static void on_flows(void *user, uint64_t open)
+{
+	struct nd_receiver *v = user;
+	struct nd_dialog_event ev = { .what = ND_DLG_FLOW_CLOSED, .flow = open };
+
+	nd_test_feed(&v->test, &ev);
+}
+
+static void tell(const struct nd_receiver *v, const struct nd_progress_event *ev)
+{
+	if (v->sink && v->sink->progress)
+		v->sink->progress(v->sink->user, ev);
+}
+
+static void on_start(void *user, uint64_t at_ns)
+{
+	struct nd_receiver *v = user;
+	struct nd_progress_event ev = { .what = ND_PROG_PHASE,
+					.text = v->plan->warmup_ns > 0 ? "warmup" : "measure" };
+
+	(void)at_ns;
+	tell(v, &ev);
+}
+
+static void on_intervals(void *user, bool own, const struct nd_interval_sample *s, uint64_t n)
+{
+	struct nd_receiver *v = user;
+
+	if (v->live)
+		nd_live_add(v->live, own, s, n);
+}
+
+/* Which port each flow came to: only the session has seen that. */
+static void on_measured(void *user, struct nd_side *side)
+{
+	const struct nd_receiver *v = user;
+	struct nd_part *parts = side->parts.v;
+
+	for (uint64_t i = 0; i < side->parts.n; i++) {
+		struct nd_flow_row *rows = parts[i].flows.v;
+
+		for (uint64_t k = 0; k < parts[i].flows.n && k < v->flow_n; k++)
+			rows[k].group = v->flows[k].index;
+	}
+}
+
+static void on_over(void *user)
+{
+	struct nd_receiver *v = user;
+	struct nd_result r;
+	struct nd_err err = { 0 };
+
+	if (v->live)
+		nd_live_flush(v->live);
+	v->ending = v->test.ending;
+	v->err = v->test.err;
+	if (v->ending == ND_END_FAILED || v->ending == ND_END_PEER)
+		return;
+	nd_result_init(&r);
+	if (nd_outcome_result(&v->test, &r, &err) < 0) {
+		v->ending = ND_END_FAILED;
+		v->err = err;
+	} else if (v->finished) {
+		v->finished(v->finished_user, &r);
+	}
+	nd_result_done(&r);
+}
+
+static int open_test(struct nd_receiver *v, struct nd_err *err);
+
+static void end(struct nd_receiver *v)
+{
+	v->is_ended = true;
+	v->ended(v->user, v->ending, &v->err);
+}
+
+/* One test is over: the next, or the end. */
+static void on_gone(void *user)
+{
+	struct nd_receiver *v = user;
+
+	nd_test_done(&v->test);
+	forget_flows(v);
+	nd_live_free(v->live);
+	v->live = NULL;
+	if (!v->hold || v->is_stopping) {
+		end(v);
+		return;
+	}
+	for (unsigned i = 0; i < v->door_n; i++) {
+		v->doors[i].touched = false;
+		if (nd_watch_want(v->doors[i].watch, true, false) < 0)
+			nd_log(ND_LOG_WARN, "a port does not accept any more");
+	}
+	if (open_test(v, &v->err) < 0) {
+		v->ending = ND_END_FAILED;
+		end(v);
+	}
+}
+
+static const struct nd_test_ops receiver_ops = {
+	.prepare = on_prepare,
+	.prepared = on_prepared,
+	.start = on_start,
+	.flows = on_flows,
+	.measured = on_measured,
+	.intervals = on_intervals,
+	.over = on_over,
+	.gone = on_gone,
+};
+
+/* ---- life */
+
+static int open_test(struct nd_receiver *v, struct nd_err *err)
+{
+	struct nd_dialog_cfg cfg = { .end = ND_SERVER };
+	int r = nd_test_init(&v->test, v->loop, v->dialect, &receiver_ops, v, err);
+
+	if (r < 0)
+		return r;
+	v->test.end = ND_SERVER;
+	v->test.plan = v->plan;
+	v->test.here = v->here;
+	v->test.trace = v->plan->trace_control;
+	if (v->sink && v->plan->interval_ns > 0 &&
+	    nd_live_new(v->loop, v->plan, ND_SERVER, v->sink, &v->live) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for interval lines");
+	return nd_test_open(&v->test, &cfg, err);
+}
+
+int nd_receiver_open(struct nd_receiver *v, struct nd_err *err)
+{
+	struct nd_progress_event ev = { .what = ND_PROG_LISTENING };
+	char text[64];
+	int r;
+
+	v->dialect = nd_dialect_find(v->plan->dialect);
+	if (!v->dialect || !v->dialect->listens)
+		return nd_fail(err, -EPROTONOSUPPORT, "control language '%s' has no receiver",
+			       v->plan->dialect);
+	v->plan_ports = v->dialect->ports;
+	for (unsigned c = 0; v->plan_ports[c].name; c++) {
+		if (!strcmp(v->plan_ports[c].name, "data") &&
+		    !strcmp(v->plan_ports[c].transport, v->plan->workload[0].transport))
+			v->data_class = c;
+	}
+	if (nd_timer_new(v->loop, on_pause_over, v, &v->pause) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for a timer");
+	r = open_test(v, err);
+	if (r == 0)
+		r = open_doors(v, err);
+	if (r < 0)
+		return r;
+	(void)snprintf(text, sizeof(text), "listening from port %llu", /* it fits */
+		       (unsigned long long)v->plan->port);
+	ev.text = text;
+	tell(v, &ev);
+	return 0;
+}
+
+void nd_receiver_stop(struct nd_receiver *v, const char *reason)
+{
+	if (v->is_stopping || v->is_ended)
+		return;
+	v->is_stopping = true;
+	nd_test_stop(&v->test, reason);
+}
+
+void nd_receiver_done(struct nd_receiver *v)
+{
+	for (unsigned i = 0; v->doors && i < v->door_n; i++) {
+		nd_watch_free(v->doors[i].watch);
+		nd_close_p(&v->doors[i].fd);
+	}
+	free(v->doors);
+	if (v->loop)
+		nd_test_done(&v->test);
+	forget_flows(v);
+	free(v->flows);
+	nd_live_free(v->live);
+	nd_timer_free(v->pause);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* A tool's receiver inside a session: on its own (`ntttcp -r`), or beside the native server. */
+#ifndef ND_SESSION_RECEIVER_H
+#define ND_SESSION_RECEIVER_H
+
+#include "session/int.h"
+
+struct door;
+
+/* A data socket that came; its number in the test is its place in the list. */
+struct nd_arrival {
+	int fd;         /* -1: given to the run */
+	unsigned index; /* of the port it came to */
+};
+
+struct nd_receiver {
+	/* set by the owner */
+	struct nd_plan *plan; /* borrowed; .dialect names the language */
+	struct nd_loop *loop;
+	const struct nd_here *here;
+	const struct nd_sink *sink;
+	bool hold; /* test after test */
+	void (*finished)(void *user, struct nd_result *r);
+	void *finished_user;
+	void (*ended)(void *user, enum nd_ending ending,
+		      const struct nd_err *err); /* from the loop */
+	void *user;
+
+	/* its own */
+	const struct nd_dialect *dialect;
+	const struct nd_port_class *plan_ports;
+	unsigned data_class;
+	struct nd_test test;
+	struct nd_live *live;
+	struct door *doors; /* owned */
+	unsigned door_n;
+	struct nd_arrival *flows; /* owned */
+	uint64_t flow_n, given_n, flow_room;
+	struct nd_timer *pause;
+	bool is_paused, is_stopping, is_ended;
+	enum nd_ending ending;
+	struct nd_err err;
+};
+
+/** nd_receiver_open() - begin the first dialog and listen on every port it asks for. nd_receiver_done() after
+ * a failure, too. */
+ND_MUST_CHECK int nd_receiver_open(struct nd_receiver *v, struct nd_err *err);
+/** nd_receiver_stop() - end the test that runs; ended() follows. */
+void nd_receiver_stop(struct nd_receiver *v, const char *reason);
+void nd_receiver_done(struct nd_receiver *v);
+
+#endif

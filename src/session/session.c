@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Which kind of session a plan asks for. */
+#include "session/int.h"
+
+int nd_session_run(struct nd_plan *plan, const struct nd_sink *sink,
+		   void (*finished)(void *user, struct nd_result *r), void *user,
+		   struct nd_err *err)
+{
+	static int (*const kinds[])(const struct nd_session *, struct nd_err *) = {
+		[ND_VERB_SERVE] = nd_session_serve,
+		[ND_VERB_STREAM] = nd_session_client,
+		[ND_VERB_RECEIVE] = nd_session_receive,
+	};
+	const struct nd_session s = { plan, sink, finished, user };
+
+	return kinds[plan->verb](&s, err);
+}

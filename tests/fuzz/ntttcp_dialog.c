@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An NTttcp dialog of either end, given anything. The first two bytes choose end and settings; then come records
+ * of a byte for the kind and what that needs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialect/dialect.h"
+#include "plan/ntttcp.h"
+
+/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define TIMERS 3u
+
+enum { UP, WORD, BYTES, DOWN, TIMER, READY, RESULT, OPEN, CLOSED, FIRST, STOP, FAILED, KINDS };
+
+struct input {
+	const uint8_t *data;
+	size_t size;
+};
+
+struct dialog {
+	const struct nd_dialect *d;
+	void *state;
+	struct nd_plan plan;
+	struct nd_ntttcp set;
+	struct nd_verbs verbs;
+	uint64_t now_ns, timer[TIMERS];
+	unsigned endings, prepares;
+};
+
+static void check(bool good)
+{
+	if (!good)
+		abort();
+}
+
+static uint8_t byte(struct input *in)
+{
+	if (in->size == 0)
+		return 0;
+	in->size--;
+	return *in->data++;
+}
+
+static void carry(struct dialog *x, const struct nd_verb_item *v)
+{
+	switch (v->what) {
+	case ND_DO_DONE:
+	case ND_DO_FAIL:
+		x->endings++;
+		check(v->what == ND_DO_DONE || (v->err.code < 0 && v->err.text[0]));
+		break;
+	case ND_DO_TIMER:
+		check(v->timer < TIMERS);
+		x->timer[v->timer] = v->at_ns;
+		break;
+	case ND_DO_PREPARE:
+		check(++x->prepares == 1);
+		check(v->threads > 0 && x->plan.duration_ns > 0);
+		break;
+	case ND_DO_RESTART:
+	case ND_DO_START:
+	case ND_DO_FINISH:
+		check(x->prepares == 1);
+		check(x->plan.duration_ns > 0 && x->plan.duration_ns <= ND_MAX_NS &&
+		      x->plan.warmup_ns <= ND_MAX_NS && x->plan.cooldown_ns <= ND_MAX_NS);
+		break;
+	case ND_DO_SEND:
+		check(v->n > 0 && v->data_at + v->n <= x->verbs.data.len);
+		break;
+	case ND_DO_CONNECT:
+		check(!x->set.no_sync || x->set.dynamic_ports);
+		break;
+	case ND_DO_PROPOSE:
+	case ND_DO_PEER_INTERVAL:
+		check(false);
+		break;
+	case ND_DO_CLOSE:
+	case ND_DO_STOP:
+		break;
+	}
+}
+
+static void feed(struct dialog *x, struct nd_dialog_event ev)
+{
+	bool was_over = x->endings > 0;
+
+	x->now_ns += ND_NS_PER_MS;
+	ev.now_ns = x->now_ns;
+	nd_verbs_reset(&x->verbs);
+	x->d->event(x->state, &ev, &x->verbs);
+	check(!was_over || x->verbs.n == 0);
+	for (size_t i = 0; i < x->verbs.n; i++)
+		carry(x, &x->verbs.v[i]);
+	check(x->endings <= 1);
+}
+
+static unsigned link_of(uint8_t b)
+{
+	return b < 128 ? b : 65536u + b - 128u;
+}
+
+/* As a link would cut them, from one read. */
+static void messages(struct dialog *x, unsigned link, unsigned port_class, struct input *in)
+{
+	size_t n = (size_t)byte(in) << 8, at = 0;
+
+	n |= byte(in);
+	n = ND_MIN(n, in->size);
+	while (at < n) {
+		uint8_t *copy = malloc(n - at);
+		ssize_t used;
+
+		check(copy != NULL);
+		memcpy(copy, in->data + at, n - at);
+		used = x->d->message_bytes(copy, n - at, port_class);
+		check(used <= (ssize_t)(n - at));
+		if (used > 0)
+			feed(x, (struct nd_dialog_event){ .what = ND_DLG_MESSAGE,
+							  .link = link,
+							  .data = copy,
+							  .n = (size_t)used });
+		free(copy);
+		if (used <= 0)
+			break;
+		at += (size_t)used;
+	}
+	in->data += n;
+	in->size -= n;
+}
+
+static void word(struct dialog *x, unsigned link, struct input *in)
+{
+	uint8_t w[4] = { 0, 0, 0, 0 };
+
+	w[3] = byte(in);
+	if (w[3] >= 128) {
+		w[0] = byte(in);
+		w[2] = byte(in);
+	}
+	feed(x, (struct nd_dialog_event){
+			.what = ND_DLG_MESSAGE, .link = link, .data = w, .n = sizeof(w) });
+}
+
+/* Timers fire when they are due; the byte says which one is looked at. */
+static void timer(struct dialog *x, uint8_t which)
+{
+	unsigned i = which % TIMERS;
+
+	if (x->timer[i] == UINT64_MAX)
+		return;
+	x->now_ns = ND_MAX(x->now_ns, x->timer[i]);
+	x->timer[i] = UINT64_MAX;
+	feed(x, (struct nd_dialog_event){ .what = ND_DLG_TIMER, .timer = i });
+}
+
+static void local(struct dialog *x, enum nd_dialog_event_kind what, uint8_t b)
+{
+	struct nd_err err = { .code = -EIO, .text = "it failed" };
+	struct nd_part part = { 0 };
+	struct nd_side side = { .parts = { .v = &part, .n = 1 } };
+
+	nd_table_unknown(&nd_part_table, &part);
+	part.run.rx_bytes = b;
+	feed(x, (struct nd_dialog_event){ .what = what,
+					  .err = &err,
+					  .side = &side,
+					  .flow = b,
+					  .reason = b & 1 ? "reason" : NULL });
+}
+
+static void play(struct dialog *x, struct input *in)
+{
+	unsigned link;
+	uint8_t kind = byte(in) % KINDS;
+
+	switch (kind) {
+	case UP:
+	case DOWN:
+		link = link_of(byte(in));
+		feed(x, (struct nd_dialog_event){ .what = kind == UP ? ND_DLG_LINK_UP
+								     : ND_DLG_LINK_DOWN,
+						  .link = link,
+						  .port_class = byte(in) % 6u,
+						  .error = kind == DOWN ? -ECONNREFUSED : 0 });
+		break;
+	case WORD:
+		link = link_of(byte(in));
+		word(x, link, in);
+		break;
+	case BYTES:
+		link = link_of(byte(in));
+		messages(x, link, byte(in) % 6u, in);
+		break;
+	case TIMER:
+		timer(x, byte(in));
+		break;
+	case READY:
+		local(x, ND_DLG_FLOWS_READY, 0);
+		break;
+	case RESULT:
+		local(x, ND_DLG_RESULT, byte(in));
+		break;
+	case OPEN:
+		local(x, ND_DLG_FLOW_OPEN, byte(in));
+		break;
+	case CLOSED:
+		local(x, ND_DLG_FLOW_CLOSED, byte(in));
+		break;
+	case FIRST:
+		local(x, ND_DLG_FIRST_DATA, 0);
+		break;
+	case STOP:
+		local(x, ND_DLG_STOP, byte(in));
+		break;
+	default:
+		local(x, ND_DLG_RUN_FAILED, 0);
+		break;
+	}
+}
+
+static void settings(struct dialog *x, uint8_t a, uint8_t b)
+{
+	nd_plan_init(&x->plan);
+	x->set = (struct nd_ntttcp){
+		.sender = a & 1,
+		.windows = a & 2,
+		.udp = a & 4,
+		.no_sync = a & 8,
+		.multi = a & 16,
+		.last = a & 32,
+		.continuous = a & 64,
+		.dynamic_ports = a & 128,
+		.has_time = b & 1,
+		.buffers = b & 2 ? 20480 : 0,
+		.warmup_ms = b & 4 ? 1000 : 0,
+		.cooldown_ms = b & 8 ? 1500 : 0,
+		.time_ms = 1000u * (b >> 4),
+		.ports = 2,
+	};
+	x->plan.face = &x->set;
+	x->plan.face_table = &nd_ntttcp_table;
+	x->plan.port = 5001;
+	x->plan.interval_ns = ND_NS_PER_S;
+	x->plan.flows_per_port = 1;
+	x->plan.workloads = x->plan.workload_list.n = 1;
+	x->plan.workload[0] = (struct nd_workload){ .transport = "tcp", .flows = 2 };
+	memset(x->timer, 0xff, sizeof(x->timer));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct dialog x = { .d = nd_dialect_find("ntttcp"), .now_ns = ND_NS_PER_S };
+	struct nd_dialog_cfg cfg = { .plan = &x.plan, .cpus = 2 };
+	struct input in = { data, size };
+	struct nd_dialog_facts facts;
+	uint8_t a = byte(&in);
+
+	settings(&x, a, byte(&in));
+	cfg.end = x.set.sender ? ND_CLIENT : ND_SERVER;
+	x.state = calloc(1, x.d->state_bytes);
+	check(x.state && x.d->open(x.state, &cfg, NULL) == 0);
+	feed(&x, (struct nd_dialog_event){ .what = ND_DLG_OPEN });
+	while (in.size > 0)
+		play(&x, &in);
+	x.d->facts(x.state, &facts);
+	x.d->close(x.state);
+	free(x.state);
+	nd_verbs_done(&x.verbs);
+	nd_plan_done(&x.plan);
+	return 0;
+}
