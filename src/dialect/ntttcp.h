@@ -46,7 +46,7 @@ enum {
 	(1 * ND_NS_PER_S) /* for a sync port that a Windows command line did not name */
 #define ND_NT_RETRY_NS  (100 * ND_NS_PER_MS)
 #define ND_NT_TOKENS_NS (10 * ND_NS_PER_S)   /* without progress, where tokens were asked for */
-#define ND_NT_GUESS_NS  (2 * ND_NS_PER_S)    /* the same where they were a guess */
+#define ND_NT_GUESS_NS  (1 * ND_NS_PER_S)    /* the same where they were a guess */
 #define ND_NT_LINGER_NS (500 * ND_NS_PER_MS) /* data connections stay open for a Windows receiver */
 #define ND_NT_EARLY_NS  (500 * ND_NS_PER_MS) /* of the measured time that may be missing */
 #define ND_NT_DECIDE_NS (500 * ND_NS_PER_MS) /* data and no word: a sender without sync */

@@ -444,7 +444,9 @@ static void on_run_failed(struct nd_nt *d, const struct nd_err *err)
 
 	for (size_t i = 0; i < ND_COUNTOF(faults); i++)
 		is_peers = is_peers || code == faults[i];
-	if (d->is_guess && d->why.text[0])
+	if (d->is_guess && d->why.text[0] && code == d->why.code)
+		nd_nt_fail(d, is_peers, code, "%s", d->why.text); /* nobody is there */
+	else if (d->is_guess && d->why.text[0])
 		nd_nt_fail(d, is_peers, code, "%s; and %s", d->why.text, text);
 	else
 		nd_nt_fail(d, is_peers, code, "%s", text);

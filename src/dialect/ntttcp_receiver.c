@@ -149,7 +149,7 @@ static void on_result(struct nd_nt *d, const struct nd_side *side)
 	if (d->stage != ND_NT_RUNNING)
 		return;
 	if (d->way == ND_NT_NO_SYNC && !d->set->udp && !d->is_stopping && !d->is_late &&
-	    !has_bytes(side)) {
+	    d->flows_open == 0 && !has_bytes(side)) {
 		give_back(d);
 		return;
 	}

@@ -270,8 +270,11 @@ static int dup_halves(struct nd_worker *w)
 static void pace_socket(const struct nd_worker *w, const struct nd_flow *f)
 {
 	const struct nd_workload *wl = lane_of(w, f)->workload;
+	uint64_t asked_bps = w->run->cfg.plan->sock.pacing_bps;
 
-	if (!wl->rate_bps || !f->active || nd_is_datagram(lane_of(w, f)))
+	if (asked_bps && f->active && nd_pacing_rate(f->fd, ND_MAX(asked_bps / 8, 1)) < 0)
+		return; /* a kernel that cannot is as fast as it is */
+	if (asked_bps || !wl->rate_bps || !f->active || nd_is_datagram(lane_of(w, f)))
 		return;
 	/* TCP paces itself; our own schedule stays in charge, so a tenth above leaves room for headers */
 	if (nd_pacing_rate(f->fd, wl->rate_bps / 8 / wl->flows * 11 / 10 + 1) < 0)

@@ -26,6 +26,7 @@ struct client {
 	struct nd_loop *loop;
 	struct nd_test test;
 	struct nd_live *live;
+	struct nd_phases *phases;
 	struct nd_timer *guard;
 	struct nd_addr to[ADDRESSES_MAX];
 	size_t to_n;
@@ -204,6 +205,7 @@ static void on_prepare(void *user, struct nd_run_cfg *cfg)
 {
 	struct client *c = user;
 
+	tell(c, ND_PROG_READY, NULL);
 	cfg->peer = &c->test.peer;
 	cfg->from = c->from;
 	cfg->from_n = c->from_n;
@@ -219,10 +221,18 @@ static void on_prepare(void *user, struct nd_run_cfg *cfg)
 
 static void on_start(void *user, uint64_t at_ns)
 {
-	struct client *c = user;
+	nd_phases_start(((struct client *)user)->phases, at_ns);
+}
 
-	(void)at_ns;
-	tell(c, ND_PROG_PHASE, c->plan->warmup_ns > 0 ? "warmup" : "measure");
+static void on_ready(void *user, uint64_t flows, uint64_t microseconds)
+{
+	const struct client *c = user;
+	struct nd_progress_event ev = { .what = ND_PROG_FLOWS,
+					.count = flows,
+					.microseconds = microseconds };
+
+	if (c->sink && c->sink->progress)
+		c->sink->progress(c->sink->user, &ev);
 }
 
 static void on_intervals(void *user, bool own, const struct nd_interval_sample *s, uint64_t n)
@@ -234,7 +244,7 @@ static void on_intervals(void *user, bool own, const struct nd_interval_sample *
 
 static void on_sent(void *user)
 {
-	tell(user, ND_PROG_PHASE, "drain");
+	nd_phases_end(((struct client *)user)->phases);
 }
 
 static void on_over(void *user)
@@ -270,6 +280,7 @@ static const struct nd_test_ops client_ops = {
 	.up = on_up,
 	.explain = on_explain,
 	.prepare = on_prepare,
+	.ready = on_ready,
 	.start = on_start,
 	.intervals = on_intervals,
 	.sent = on_sent,
@@ -343,7 +354,8 @@ static int set_up(struct client *c, struct nd_err *err)
 	if (r == 0 && nd_timer_new(c->loop, on_guard, c, &c->guard) < 0)
 		r = nd_fail(err, -ENOMEM, "no memory for a timer");
 	if (r == 0 && c->sink && c->sink->progress && c->plan->interval_ns > 0 &&
-	    nd_live_new(c->loop, c->plan, ND_CLIENT, c->sink, &c->live) < 0)
+	    (nd_live_new(c->loop, c->plan, ND_CLIENT, c->sink, &c->live) < 0 ||
+	     nd_phases_new(c->loop, c->plan, c->sink, &c->phases) < 0))
 		r = nd_fail(err, -ENOMEM, "no memory for interval lines");
 	return r;
 }
@@ -368,6 +380,7 @@ static void tear_down(struct client *c)
 {
 	nd_test_done(&c->test);
 	nd_live_free(c->live);
+	nd_phases_free(c->phases);
 	nd_timer_free(c->guard);
 	nd_loop_free(c->loop);
 	nd_routes_done(&c->routes);

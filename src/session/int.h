@@ -30,6 +30,8 @@ struct nd_test_ops {
 	int (*propose)(void *user, struct nd_err *err);
 	/* ND_DO_PREPARE: add peer, from, dev; what they point to lives as long as the test. */
 	void (*prepare)(void *user, struct nd_run_cfg *cfg);
+	/* All flows of the run are open; it took so long. */
+	void (*ready)(void *user, uint64_t flows, uint64_t microseconds);
 	/* The run is there and takes sockets. */
 	void (*prepared)(void *user);
 	void (*start)(void *user, uint64_t at_ns);
@@ -86,6 +88,7 @@ struct nd_test {
 	enum nd_run_state run_state;
 	uint32_t intervals_told;
 	uint64_t flows_told;
+	uint64_t prepared_ns; /* when flows began to open */
 	bool told_ready, told_sent, told_result;
 	bool had_run; /* got as far as a run */
 	uint64_t started_unix_ms;
@@ -182,6 +185,16 @@ ND_MUST_CHECK int nd_live_new(struct nd_loop *l, const struct nd_plan *plan, enu
 void nd_live_add(struct nd_live *v, bool own, const struct nd_interval_sample *s, uint64_t n);
 void nd_live_flush(struct nd_live *v); /* do not wait for the peer any more */
 void nd_live_free(struct nd_live *v);
+
+/* phases.c: tells warm-up, measuring, cool-down and drain as they begin. */
+struct nd_phases;
+
+ND_MUST_CHECK int nd_phases_new(struct nd_loop *l, const struct nd_plan *plan,
+				const struct nd_sink *sink,
+				struct nd_phases **ret);   /* -1: no memory */
+void nd_phases_start(struct nd_phases *v, uint64_t at_ns); /* NULL is fine, below too */
+void nd_phases_end(struct nd_phases *v); /* sending is over, maybe early: the drain begins */
+void nd_phases_free(struct nd_phases *v);
 
 /* ---- the server: its files share these ---- */
 

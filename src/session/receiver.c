@@ -269,12 +269,7 @@ static void tell(const struct nd_receiver *v, const struct nd_progress_event *ev
 
 static void on_start(void *user, uint64_t at_ns)
 {
-	struct nd_receiver *v = user;
-	struct nd_progress_event ev = { .what = ND_PROG_PHASE,
-					.text = v->plan->warmup_ns > 0 ? "warmup" : "measure" };
-
-	(void)at_ns;
-	tell(v, &ev);
+	nd_phases_start(((struct nd_receiver *)user)->phases, at_ns);
 }
 
 static void on_intervals(void *user, bool own, const struct nd_interval_sample *s, uint64_t n)
@@ -307,6 +302,7 @@ static void on_over(void *user)
 
 	if (v->live)
 		nd_live_flush(v->live);
+	nd_phases_end(v->phases);
 	v->ending = v->test.ending;
 	v->err = v->test.err;
 	if (v->ending == ND_END_FAILED || v->ending == ND_END_PEER)
@@ -322,6 +318,7 @@ static void on_over(void *user)
 }
 
 static int open_test(struct nd_receiver *v, struct nd_err *err);
+static void announce(const struct nd_receiver *v);
 
 static void end(struct nd_receiver *v)
 {
@@ -337,7 +334,9 @@ static void on_gone(void *user)
 	nd_test_done(&v->test);
 	forget_flows(v);
 	nd_live_free(v->live);
+	nd_phases_free(v->phases);
 	v->live = NULL;
+	v->phases = NULL;
 	if (!v->hold || v->is_stopping) {
 		end(v);
 		return;
@@ -350,7 +349,9 @@ static void on_gone(void *user)
 	if (open_test(v, &v->err) < 0) {
 		v->ending = ND_END_FAILED;
 		end(v);
+		return;
 	}
+	announce(v);
 }
 
 static const struct nd_test_ops receiver_ops = {
@@ -378,15 +379,27 @@ static int open_test(struct nd_receiver *v, struct nd_err *err)
 	v->test.here = v->here;
 	v->test.trace = v->plan->trace_control;
 	if (v->sink && v->plan->interval_ns > 0 &&
-	    nd_live_new(v->loop, v->plan, ND_SERVER, v->sink, &v->live) < 0)
+	    (nd_live_new(v->loop, v->plan, ND_SERVER, v->sink, &v->live) < 0 ||
+	     nd_phases_new(v->loop, v->plan, v->sink, &v->phases) < 0))
 		return nd_fail(err, -ENOMEM, "no memory for interval lines");
 	return nd_test_open(&v->test, &cfg, err);
 }
 
+/* Scripts wait for this before they start the sender. */
+static void announce(const struct nd_receiver *v)
+{
+	char text[32];
+	struct nd_progress_event ev = { .what = ND_PROG_LISTENING, .text = text };
+
+	(void)snprintf(text, sizeof(text), "port %llu", /* it fits */
+		       (unsigned long long)v->plan->port);
+	tell(v, &ev);
+	ev = (struct nd_progress_event){ .what = ND_PROG_READY };
+	tell(v, &ev);
+}
+
 int nd_receiver_open(struct nd_receiver *v, struct nd_err *err)
 {
-	struct nd_progress_event ev = { .what = ND_PROG_LISTENING };
-	char text[64];
 	int r;
 
 	v->dialect = nd_dialect_find(v->plan->dialect);
@@ -406,10 +419,7 @@ int nd_receiver_open(struct nd_receiver *v, struct nd_err *err)
 		r = open_doors(v, err);
 	if (r < 0)
 		return r;
-	(void)snprintf(text, sizeof(text), "listening from port %llu", /* it fits */
-		       (unsigned long long)v->plan->port);
-	ev.text = text;
-	tell(v, &ev);
+	announce(v);
 	return 0;
 }
 
@@ -433,5 +443,6 @@ void nd_receiver_done(struct nd_receiver *v)
 	forget_flows(v);
 	free(v->flows);
 	nd_live_free(v->live);
+	nd_phases_free(v->phases);
 	nd_timer_free(v->pause);
 }

@@ -32,6 +32,7 @@ struct nd_receiver {
 	unsigned data_class;
 	struct nd_test test;
 	struct nd_live *live;
+	struct nd_phases *phases;
 	struct door *doors; /* owned */
 	unsigned door_n;
 	struct nd_arrival *flows; /* owned */

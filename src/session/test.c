@@ -146,6 +146,9 @@ static void tell_ready(struct nd_test *t)
 	if (t->told_ready)
 		return;
 	t->told_ready = true;
+	if (t->ops->ready)
+		t->ops->ready(t->user, nd_run_flows_ready(t->run),
+			      (nd_now_ns() - t->prepared_ns) / ND_NS_PER_US);
 	nd_test_feed(t, &ev);
 }
 
@@ -220,6 +223,7 @@ static int make_run(struct nd_test *t, uint64_t threads, struct nd_err *err)
 	r = nd_run_check(&cfg, err);
 	if (r < 0)
 		return r;
+	t->prepared_ns = nd_now_ns();
 	r = nd_run_new(&cfg, &t->run, err);
 	if (r < 0)
 		return r;

@@ -190,8 +190,6 @@ def test_fragments_when_asked(pair, stream_json):
     assert "fragments" in warnings(report)
 
 
-@pytest.mark.xfail(strict=False, reason="a test whose every flow failed at its first datagram "
-                                        "is called complete: exit code 0")
 def test_datagrams_larger_than_the_path_are_no_success(pair, netdyno):
     done = pair.a.run([netdyno, "stream", pair.b.ip4, "-p", pair.server.port, "-u", "-l", 3000,
                        "-n", "30k", "-b", "1M"])
