@@ -15,6 +15,7 @@
 #define ACCEPT_BATCH 64
 #define CLAIM_BYTES  256 /* no language needs more to show itself */
 #define PAUSE_NS     (100 * ND_NS_PER_MS)
+#define FRESH_NS     (1 * ND_NS_PER_S) /* a guest that came so lately is on its way in */
 
 /* A listening socket. */
 struct door {
@@ -46,11 +47,14 @@ struct nd_lobby {
 	void *user;
 	uint64_t patience_ns;
 	unsigned max, waiting;
+	bool is_full; /* doors are closed until half of the guests have left */
 	struct guest *oldest, *newest;
 	struct door *doors;              /* owned */
 	struct nd_timer *bell, *reopens; /* the oldest guest's time is up; accept again */
 	bool dead;
 };
+
+static void set_doors(struct nd_lobby *b, bool open);
 
 /* ---- guests ---- */
 
@@ -73,6 +77,8 @@ static int dismiss(struct guest *g)
 	else
 		b->newest = g->older;
 	b->waiting--;
+	if (b->is_full && b->waiting <= b->max / 2)
+		set_doors(b, true);
 	nd_watch_free(g->watch);
 	nd_loop_discard(b->loop, &g->trash, NULL);
 	return nd_take_fd(&g->fd);
@@ -190,6 +196,8 @@ static void set_doors(struct nd_lobby *b, bool open)
 {
 	bool done = true;
 
+	b->is_full = false;
+
 	for (struct door *d = b->doors; d; d = d->next) {
 		if (!d->is_datagram && nd_watch_want(d->watch, open, false) < 0)
 			done = false;
@@ -226,6 +234,14 @@ static bool accept_one(struct nd_lobby *b, int listen_fd)
 	return true;
 }
 
+/* Full of guests that have only just come: they are on their way in, and the next ones wait in the backlog. Those who
+ * sit there for longer make place instead, one by one. */
+static bool is_crowded(const struct nd_lobby *b)
+{
+	return b->waiting >= b->max && b->oldest &&
+	       b->oldest->leaves_ns > nd_now_ns() + b->patience_ns - FRESH_NS;
+}
+
 static void on_stream_door(void *user, bool readable, bool writable)
 {
 	struct door *d = user;
@@ -234,6 +250,11 @@ static void on_stream_door(void *user, bool readable, bool writable)
 	(void)readable;
 	(void)writable;
 	for (int i = 0; i < ACCEPT_BATCH && !b->dead; i++) {
+		if (is_crowded(b)) {
+			set_doors(b, false);
+			b->is_full = true;
+			break;
+		}
 		if (!accept_one(b, d->fd))
 			break;
 	}

@@ -163,7 +163,7 @@ void nd_native_client_agreed(struct nd_native *d, const struct nd_native_body *b
 
 void nd_native_client_refuse(struct nd_native *d, const struct nd_native_body *b)
 {
-	nd_native_lost(d, -ECONNREFUSED, "the server refused: %s",
+	nd_native_lost(d, -EPERM, "the server refused: %s",
 		       b->sentence ? b->sentence : "no reason given");
 }
 

@@ -467,11 +467,17 @@ void nd_native_on_down(struct nd_native *d, const struct nd_dialog_event *ev)
 	else if (d->stage == ND_STAGE_CONNECT)
 		nd_native_fail(d, true, code, "no connection: %s",
 			       nd_strerror(code, words, sizeof(words)));
+	else if (ev->err && (code == -EBADMSG || code == -EMSGSIZE))
+		nd_native_lost(d, -EPROTO, "what the %s sent is not netdyno's language",
+			       nd_native_peer_name(d));
 	else if (has_begun(d))
 		nd_native_lost(d, -ECONNRESET, "peer lost: connection closed");
 	else
-		nd_native_lost(d, -ECONNRESET, "%s closed the connection during %s",
-			       nd_native_peer_name(d), stage);
+		nd_native_lost(d, -ECONNRESET, "%s closed the connection during %s%s",
+			       nd_native_peer_name(d), stage,
+			       d->stage == ND_STAGE_HELLO && d->end == ND_CLIENT
+				       ? " (does it --allow this address, and speak netdyno?)"
+				       : "");
 }
 
 /* ---- messages that both ends take alike ---- */

@@ -74,7 +74,7 @@ void nd_native_server_judged(struct nd_native *d, const struct nd_dialog_event *
 		return;
 	if (ev->reason) {
 		nd_native_server_refuse(d, ev->reason);
-		nd_native_fail(d, true, -ECONNREFUSED, "refused: %s", ev->reason);
+		nd_native_fail(d, true, -EPERM, "refused: %s", ev->reason);
 		return;
 	}
 	if (ev->plan)

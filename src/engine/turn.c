@@ -38,7 +38,7 @@ void nd_flow_finish(struct nd_io *io, struct nd_flow *f)
 		return;
 	}
 	/* a connection that is already broken cannot be half-closed, and need not be */
-	if (f->active && f->half == 0 && !nd_flow_is_datagram(io, f))
+	if (f->active && f->half == 0 && !nd_flow_is_datagram(io, f) && !io->plan->keep_open)
 		(void)shutdown(f->fd, SHUT_WR);
 	end_flow(io, f);
 }

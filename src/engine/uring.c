@@ -261,7 +261,9 @@ static bool reap(struct nd_io *io, struct nd_uring *u)
 	bool woken = false;
 	unsigned i, n;
 
+	u->came = false;
 	while ((n = io_uring_peek_batch_cqe(&u->ring, c, REAP)) > 0) {
+		u->came = true;
 		for (i = 0; i < n; i++)
 			woken |= take(io, c[i]);
 		io_uring_cq_advance(&u->ring, n);
@@ -323,7 +325,9 @@ static int wait_for(struct nd_io *io, struct nd_uring *u, struct nd_err *err)
 	bool woken;
 	int r;
 
-	if (u->q.n == 0 && (io->wait || io->nap_room)) {
+	if (u->q.n == 0 && u->came && (io->wait ? io->wait->idle != NULL : io->nap_ns != 0)) {
+		until = 0; /* the kernel tells a part at a time: collect all before the nap */
+	} else if (u->q.n == 0 && (io->wait || io->nap_room)) {
 		(void)io_uring_submit(&u->ring); /* it would sleep unasked; enter() tries again */
 		if (nd_io_idle(io, until, true))
 			until = 0; /* it has waited: only collect what happened */

@@ -83,6 +83,7 @@ struct nd_uring {
 	bool is_open;
 	bool modern;  /* Linux 6.0: multishot receives, exact counts of interrupted sends */
 	bool leaving; /* the loop is over: only account */
+	bool came;    /* something completed in the last round */
 	uint32_t round;
 	uint32_t flying, armed; /* sends and receives with the kernel */
 	uint64_t staged_bytes;  /* of sends since the kernel was entered */

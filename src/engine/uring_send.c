@@ -85,10 +85,20 @@ int nd_ur_send_open(struct nd_io *io, unsigned lane, struct nd_err *err)
 
 /* ---- posts */
 
+static void append(struct nd_ur_lane *l, struct nd_ur_list *to, uint32_t n)
+{
+	l->posts[n - 1].next = 0;
+	if (to->last)
+		l->posts[to->last - 1].next = n;
+	else
+		to->first = n;
+	to->last = n;
+	to->n++;
+}
+
 static struct nd_ur_post *new_post(struct nd_io *io, struct nd_flow *f, size_t bytes)
 {
 	struct nd_ur_lane *l = nd_ur_lane_of(io, f);
-	struct nd_ur_list *to = &nd_ur_flow_of(io, f)->queued;
 	uint32_t n = l->free_first;
 	struct nd_ur_post *p;
 
@@ -98,12 +108,7 @@ static struct nd_ur_post *new_post(struct nd_io *io, struct nd_flow *f, size_t b
 	l->free_first = p->next;
 	*p = (struct nd_ur_post){ .bytes = bytes, .begun_ns = f->begun_ns };
 	p->at = l->tx_room ? l->tx_room + (n - 1) * l->tx_slot : io->tx_buf[f->workload];
-	if (to->last)
-		l->posts[to->last - 1].next = n;
-	else
-		to->first = n;
-	to->last = n;
-	to->n++;
+	append(l, &nd_ur_flow_of(io, f)->queued, n);
 	f->posted++;
 	return p;
 }
@@ -325,48 +330,73 @@ static int socket_error(const struct nd_flow *f)
 	return -code;
 }
 
-static void stream_sent(struct nd_io *io, struct nd_flow *f, const struct nd_ur_post *p, int result)
+/* The socket took a part: the same post goes on with the rest. */
+static void send_rest(struct nd_io *io, struct nd_flow *f, uint32_t post, size_t n)
 {
-	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
-	size_t n = result > 0 ? (size_t)result : 0;
+	struct nd_ur_lane *l = nd_ur_lane_of(io, f);
+	struct nd_ur_flow *uf = nd_ur_flow_of(io, f);
+	struct nd_ur_post *p = &l->posts[post - 1];
 
-	ND_COUNT_FLOW(io, f, tx_bytes, n);
-	if (p->ends && n == p->bytes)
-		ND_COUNT_FLOW(io, f, tx_messages, 1);
-	if (n)
-		nd_flow_payload(f, io->now_ns);
-	/* it had to wait, or the rest must; that rest is not counted again */
-	if ((p->first && p->round != nd_ur_of(io)->round) || (result > 0 && n < p->bytes))
-		ND_COUNT_FLOW(io, f, tx_blocked, 1);
+	p->at += n;
+	p->bytes -= n;
+	f->done_bytes += n;
+	uf->full = n > 0;
+	append(l, &uf->queued, post);
+}
+
+static void stream_done(struct nd_io *io, struct nd_flow *f, const struct nd_ur_post *p, int result)
+{
 	if (f->state == ND_FLOW_DONE || nd_ur_of(io)->leaving)
 		return;
 	if (result < 0 && !interrupted(result)) {
 		nd_flow_fail(io, f, result);
 	} else if (nd_ur_lane_of(io, f)->depth > 1) {
 		/* a whole one or none, unless the connection broke or the sends were taken back */
-		if (n < p->bytes && f->step.op != ND_OP_FINISH)
+		if (result < (int)p->bytes && f->step.op != ND_OP_FINISH)
 			nd_flow_fail(io, f, socket_error(f));
 		else
 			(void)nd_flow_unblock(f, false, true);
 	} else if (same_step(f, p)) {
-		if (frame->unfill && n < p->bytes)
-			frame->unfill(&f->tx, (uint32_t)(p->bytes - n));
-		nd_ur_flow_of(io, f)->full = n < p->bytes;
-		f->done_bytes += n;
+		f->done_bytes += (size_t)result;
 		go_on(io, f);
 	}
 }
 
-static void datagram_sent(struct nd_io *io, struct nd_flow *f, const struct nd_ur_post *p,
-			  int result)
+static void stream_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, int result)
 {
+	struct nd_uring *u = nd_ur_of(io);
+	struct nd_ur_lane *l = nd_ur_lane_of(io, f);
+	const struct nd_ur_post p = l->posts[post - 1];
+	size_t n = result > 0 ? (size_t)result : 0;
+
+	ND_COUNT_FLOW(io, f, tx_bytes, n);
+	if (p.ends && n == p.bytes)
+		ND_COUNT_FLOW(io, f, tx_messages, 1);
+	if (n)
+		nd_flow_payload(f, io->now_ns);
+	/* it had to wait, or the rest must; that rest is not counted again */
+	if ((p.first && p.round != u->round) || (n > 0 && n < p.bytes))
+		ND_COUNT_FLOW(io, f, tx_blocked, 1);
+	if (l->depth == 1 && n < p.bytes && (result >= 0 || interrupted(result)) &&
+	    same_step(f, &p) && !u->leaving) {
+		send_rest(io, f, post, n);
+		return;
+	}
+	free_post(io, f, post);
+	stream_done(io, f, &p, result);
+}
+
+static void datagram_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, int result)
+{
+	const struct nd_ur_post p = nd_ur_lane_of(io, f)->posts[post - 1];
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
 	struct nd_ur_flow *uf = nd_ur_flow_of(io, f);
 
+	free_post(io, f, post);
 	if (result >= 0) {
 		f->done_count++;
 		ND_COUNT_FLOW(io, f, tx_messages, 1);
-		ND_COUNT_FLOW(io, f, tx_bytes, p->bytes);
+		ND_COUNT_FLOW(io, f, tx_bytes, p.bytes);
 		nd_flow_payload(f, io->now_ns);
 	} else {
 		uf->unsent++; /* those behind it in the chain are unsent too: the numbers stay in order */
@@ -386,24 +416,20 @@ static void datagram_sent(struct nd_io *io, struct nd_flow *f, const struct nd_u
 		return;
 	if (uf->failed)
 		nd_flow_fail(io, f, uf->failed);
-	else if (same_step(f, p))
+	else if (same_step(f, &p))
 		go_on(io, f);
 }
 
 void nd_ur_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, int result)
 {
 	struct nd_uring *u = nd_ur_of(io);
-	struct nd_ur_lane *l = nd_ur_lane_of(io, f);
-	struct nd_ur_flow *uf = nd_ur_flow_of(io, f);
-	const struct nd_ur_post p = l->posts[post - 1];
 
 	u->flying--;
-	take_out(l, &uf->flying, post);
-	free_post(io, f, post);
+	take_out(nd_ur_lane_of(io, f), &nd_ur_flow_of(io, f)->flying, post);
 	if (nd_flow_is_datagram(io, f))
-		datagram_sent(io, f, &p, result);
+		datagram_sent(io, f, post, result);
 	else
-		stream_sent(io, f, &p, result);
+		stream_sent(io, f, post, result);
 	if (f->posted == 0 && f->step.op == ND_OP_FINISH && f->state == ND_FLOW_BLOCKED)
 		nd_flow_finish(io, f);
 	else if (f->posted && must_end(io, f))

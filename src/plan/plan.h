@@ -167,6 +167,7 @@ struct nd_plan {
 	uint64_t source_port;    /* flow k comes from source_port + k; 0: any */
 	bool open_ended;         /* receiver: flows come as they like; workload[0].flows is room */
 	bool hold;               /* receiver: test after test */
+	bool keep_open;          /* sender: connections stay as they are until the test is over */
 	const char *interrupts;  /* count interrupts of lines with this text; NULL: none */
 	const char *counted_nic; /* count packets of this interface; NULL: the test's own */
 	struct nd_exits exits;   /* never travels */

@@ -150,6 +150,8 @@ static void add_totals(struct nd_totals *t, const struct stretch *s, uint64_t st
 
 static void lane_totals(const struct nd_run *r, unsigned lane, struct nd_part *p)
 {
+	bool by_bytes =
+		r->lanes[lane].workload->total_bytes && r->schedule.bound[ND_PHASE_WARMUP] == 0;
 	uint64_t start = atomic_load_explicit(&r->start_ns, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < r->worker_n; i++) {
@@ -160,6 +162,8 @@ static void lane_totals(const struct nd_run *r, unsigned lane, struct nd_part *p
 			continue;
 		stretch_between(&w->series[lane], w->window_from, w->window_to, &s);
 		s.to_ns = w->window_end_ns;
+		if (by_bytes) /* every byte counts, also those that were there before this worker woke up */
+			s.from_ns = start;
 		add_totals(&p->window, &s, start, r->worker_n);
 		stretch_between(&w->series[lane], 0, w->marks - 1, &s);
 		add_totals(&p->run, &s, start, r->worker_n);

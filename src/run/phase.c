@@ -196,7 +196,9 @@ void nd_phase_edge(struct nd_io *io, uint64_t now_ns)
 {
 	struct nd_worker *w = io->run;
 
-	while (w->phase != ND_PHASE_DRAIN && now_ns >= w->start_ns + w->edge_rel_ns) {
+	/* receivers of a sender that has finished only wait for the tail: that is part of the last interval */
+	while (w->phase != ND_PHASE_DRAIN && !(w->draining && w->active_left == 0) &&
+	       now_ns >= w->start_ns + w->edge_rel_ns) {
 		mark(w, now_ns);
 		pass_phases(w);
 	}
@@ -261,7 +263,8 @@ void nd_phase_end(struct nd_worker *w, uint64_t now_ns)
 		return;
 	if (w->phase == ND_PHASE_MEASURE && last > w->start_ns)
 		end_ns = ND_MIN(now_ns, last);
-	mark(w, ND_MAX(end_ns, w->mark_ns));
+	if (end_ns > w->mark_ns)
+		mark(w, end_ns);
 	if (w->phase == ND_PHASE_WARMUP)
 		open_window(w);
 	if (w->window_to == 0)

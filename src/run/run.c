@@ -223,6 +223,29 @@ uint64_t nd_run_flows_given(const struct nd_run *r, uint64_t *ret_open)
 	return r->given_n;
 }
 
+/* A run that ends by bytes has its window closed by what happens, not by time. */
+static void close_window(struct nd_run *r)
+{
+	uint64_t one = 1;
+	bool by_bytes = false;
+
+	for (unsigned i = 0; i < r->lane_n; i++)
+		by_bytes |= r->lanes[i].workload->total_bytes > 0;
+	if (!by_bytes || atomic_load_explicit(&r->window_closed, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&r->window_closed, true, memory_order_release);
+	(void)!write(r->sampler_fd, &one, sizeof(one)); /* full counter: awake anyway */
+}
+
+static bool sends(const struct nd_run *r)
+{
+	for (unsigned i = 0; i < r->lane_n; i++) {
+		if (nd_is_active(r, i))
+			return true;
+	}
+	return false;
+}
+
 enum nd_run_state nd_run_poll(struct nd_run *r)
 {
 	static const enum nd_run_state states[] = {
@@ -234,7 +257,10 @@ enum nd_run_state nd_run_poll(struct nd_run *r)
 	uint64_t n;
 
 	(void)!read(r->main_fd, &n, sizeof(n)); /* nothing there: the state is read all the same */
-	return states[least_state(r)];
+	n = (uint64_t)least_state(r);
+	if (n == ND_WORKER_SENT && sends(r))
+		close_window(r);
+	return states[n];
 }
 
 const struct nd_err *nd_run_error(const struct nd_run *r)
@@ -266,6 +292,8 @@ void nd_run_start(struct nd_run *r, uint64_t at_ns)
 
 void nd_run_finish(struct nd_run *r, uint64_t quiet_ns, uint64_t deadline_ns)
 {
+	if (!sends(r))
+		close_window(r);
 	atomic_store_explicit(&r->finish_deadline_ns, deadline_ns, memory_order_release);
 	atomic_store_explicit(&r->quiet_ns, ND_MAX(quiet_ns, 1), memory_order_release);
 	wake_all(r);

@@ -16,7 +16,7 @@
 #include "run/int.h"
 
 /* Connections that the peer has not accepted yet: enough to hide the round trip, few enough for its backlog. */
-enum { IN_FLIGHT = 512, EVENTS = 256 };
+enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, EVENTS = 256 };
 
 #define STREAM_PATIENCE_NS   (30 * ND_NS_PER_S)
 #define DATAGRAM_PATIENCE_NS (5 * ND_NS_PER_S)
@@ -33,7 +33,7 @@ struct opener {
 	struct nd_worker *w;
 	const struct nd_greeting *g;
 	struct attempt *tries; /* one per slot */
-	uint32_t next, in_flight, done, wanted;
+	uint32_t next, in_flight, in_flight_max, done, wanted;
 	int epoll;
 	bool datagrams; /* some flows need their hello repeated */
 	uint64_t deadline_ns;
@@ -209,7 +209,7 @@ static int start_some(struct opener *o)
 {
 	uint32_t halves;
 
-	while (o->next < o->w->io.flow_count && o->in_flight < IN_FLIGHT) {
+	while (o->next < o->w->io.flow_count && o->in_flight < o->in_flight_max) {
 		struct nd_flow *f = &o->w->flows[o->next];
 		int r = start_flow(o, o->next);
 
@@ -231,6 +231,8 @@ static int open_all(struct opener *o)
 
 		if (r < 0)
 			return r;
+		if (o->done == o->wanted)
+			break; /* nobody had to be greeted */
 		n = epoll_wait(o->epoll, ev, EVENTS, 50);
 		if (n < 0 && errno != EINTR)
 			return nd_sysfail(&o->w->err, "waiting for connections");
@@ -306,7 +308,11 @@ static int run_opener(struct opener *o)
 int nd_setup_open(struct nd_worker *w)
 {
 	nd_auto_fd int epoll = epoll_create1(EPOLL_CLOEXEC);
-	struct opener o = { .w = w, .g = w->run->cfg.greeting, .epoll = epoll };
+	struct opener o = { .w = w,
+			    .g = w->run->cfg.greeting,
+			    .epoll = epoll,
+			    .in_flight_max = ND_MAX(IN_FLIGHT / w->run->worker_n,
+						    (uint32_t)IN_FLIGHT_LEAST) };
 	int r;
 
 	if (epoll < 0)

@@ -157,24 +157,42 @@ static void read_facts(struct nd_worker *w)
 	}
 }
 
-/* Last words of the sockets, then close them: in their own table nobody else can. */
-static void close_flows(struct nd_worker *w)
+/* Last words of the sockets. */
+static void read_sockets(struct nd_worker *w)
 {
 	if (w->flows)
 		read_facts(w);
-	for (uint32_t i = 0; w->flows && i < w->io.flow_count; i++) {
-		struct nd_flow *f = &w->flows[i];
+	for (uint32_t i = 0; w->flows && w->last && i < w->io.flow_count; i++) {
+		const struct nd_flow *f = &w->flows[i];
 
-		if (w->last && f->fd >= 0 && w->tcp[f->workload].rtt &&
-		    nd_tcp_sample(f->fd, &w->last[i]) < 0)
+		if (f->fd >= 0 && w->tcp[f->workload].rtt && nd_tcp_sample(f->fd, &w->last[i]) < 0)
 			memset(&w->last[i], 0xff, sizeof(w->last[i])); /* all unknown */
-		nd_close_p(&f->fd);
 	}
+}
+
+/* In their own table nobody else can. */
+static void close_flows(struct nd_worker *w)
+{
+	for (uint32_t i = 0; w->flows && i < w->io.flow_count; i++)
+		nd_close_p(&w->flows[i].fd);
+}
+
+/* Connections that stay until the test is over: nd_run_stop() or nd_run_free() ends the wait. */
+static void keep_flows(struct nd_worker *w)
+{
+	struct pollfd p = { .fd = w->wake_fd, .events = POLLIN };
+
+	while (!nd_worker_stopped(w)) {
+		if (poll(&p, 1, -1) > 0)
+			nd_worker_drain_wake(w);
+	}
+	close_flows(w);
 }
 
 void *nd_worker_main(void *worker)
 {
 	struct nd_worker *w = worker;
+	bool keep_open = w->run->cfg.plan->keep_open;
 	int e;
 
 	(void)prctl(PR_SET_TIMERSLACK, 1ul); /* finer wake-ups; the default only makes us later */
@@ -184,11 +202,15 @@ void *nd_worker_main(void *worker)
 		if (await_start(w))
 			measure(w);
 	}
-	close_flows(w);
+	read_sockets(w);
 	close_io(w);
+	if (!keep_open || e < 0)
+		close_flows(w);
 	if (e < 0)
 		nd_worker_publish(w, ND_WORKER_FAILED);
 	else if (atomic_load_explicit(&w->state, memory_order_relaxed) != ND_WORKER_FAILED)
 		nd_worker_publish(w, ND_WORKER_OVER);
+	if (keep_open && e == 0)
+		keep_flows(w);
 	return NULL;
 }

@@ -34,7 +34,7 @@ struct client {
 	uint32_t from_n;
 	struct nd_routes routes;
 	const char *dev;
-	uint64_t deadline_ns, signal_ns;
+	uint64_t signal_ns;
 	enum nd_ending ending;
 	struct nd_err err;
 };
@@ -133,8 +133,11 @@ static int on_connect(void *user, const struct nd_verb_item *v, void *slot, stru
 	struct nd_addr to[ADDRESSES_MAX];
 	const struct nd_link_cfg cfg = { .dialect = c->test.dialect,
 					 .ops = nd_test_link_ops(),
-					 .user = slot };
-	struct nd_link_target target = { .to = to, .dev = c->dev, .deadline_ns = c->deadline_ns };
+					 .user = slot,
+					 .port_class = v->port_class };
+	struct nd_link_target target = { .to = to,
+					 .dev = c->dev,
+					 .deadline_ns = nd_now_ns() + c->plan->connect_timeout_ns };
 	int r;
 
 	for (unsigned i = 0; i <= v->port_class; i++) {
@@ -155,7 +158,9 @@ static void on_explain(void *user, int error, struct nd_err *err)
 	unsigned long long port = c->plan->port;
 	char limit[32];
 
-	if (error == -ECONNREFUSED)
+	if (error == -ECONNREFUSED && c->plan->face)
+		(void)nd_fail(err, error, "connection refused: is a receiver running on %s?", host);
+	else if (error == -ECONNREFUSED)
 		(void)nd_fail(err, error,
 			      "connection refused: is `netdyno serve` running on %s port %llu?",
 			      host, port);
@@ -371,7 +376,6 @@ static int run_test(struct client *c, struct nd_err *err)
 	c->test.trace = c->plan->trace_control;
 	if (c->plan->connect_timeout_ns == 0)
 		c->plan->connect_timeout_ns = CONNECT_NS;
-	c->deadline_ns = nd_now_ns() + c->plan->connect_timeout_ns;
 	r = nd_test_open(&c->test, &cfg, err);
 	return r < 0 ? r : nd_loop_run(c->loop, err);
 }

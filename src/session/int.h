@@ -233,6 +233,7 @@ struct nd_server {
 	uint64_t allow_n;
 	bool is_stopping, once_taken;
 	uint64_t signal_ns;
+	uint64_t unwelcome, unwelcome_ns; /* connections refused, and when the log last said so */
 };
 
 /* doors.c: listening sockets. */

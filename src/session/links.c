@@ -173,7 +173,10 @@ static int adopt(struct nd_test_link *s, int fd, const uint8_t *data, size_t n, 
 				      .link = s->number,
 				      .port_class = s->port_class,
 				      .index = s->index };
-	struct nd_link_cfg cfg = { .dialect = t->dialect, .ops = nd_test_link_ops(), .user = s };
+	struct nd_link_cfg cfg = { .dialect = t->dialect,
+				   .ops = nd_test_link_ops(),
+				   .user = s,
+				   .port_class = s->port_class };
 	int r = nd_link_adopt(t->loop, &cfg, fd, data, n, &s->link);
 
 	if (r < 0) {

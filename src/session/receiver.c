@@ -244,8 +244,14 @@ static int open_doors(struct nd_receiver *v, struct nd_err *err)
 
 static void on_prepare(void *user, struct nd_run_cfg *cfg)
 {
+	struct nd_receiver *v = user;
+
 	(void)cfg; /* a receiver connects to nobody */
-	give_datagrams(user);
+	/* a run before this one has taken its flows with it */
+	v->flow_n -= v->given_n;
+	memmove(v->flows, v->flows + v->given_n, v->flow_n * sizeof(*v->flows));
+	v->given_n = 0;
+	give_datagrams(v);
 }
 
 static void on_prepared(void *user)

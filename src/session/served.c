@@ -120,11 +120,10 @@ static int on_propose(void *user, struct nd_err *err)
 	return 0;
 }
 
-static void on_prepare(void *user, struct nd_run_cfg *cfg)
+static void on_prepared(void *user)
 {
 	struct nd_served *c = user;
 
-	(void)cfg; /* the server waits for what comes */
 	c->server->once_taken = true;
 }
 
@@ -194,7 +193,7 @@ static void on_gone(void *user)
 
 static const struct nd_test_ops served_ops = {
 	.propose = on_propose,
-	.prepare = on_prepare,
+	.prepared = on_prepared,
 	.start = on_start,
 	.over = on_over,
 	.gone = on_gone,

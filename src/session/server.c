@@ -16,14 +16,30 @@
 
 /* ---- the lobby ---- */
 
+/* At most one line a second: whoever knocks in vain must not fill the log. */
+static void tell_unwelcome(struct nd_server *s, const struct nd_addr *peer)
+{
+	uint64_t now = nd_now_ns();
+	char text[128];
+
+	s->unwelcome++;
+	if (now - s->unwelcome_ns < ND_NS_PER_S && s->unwelcome_ns)
+		return;
+	s->unwelcome_ns = now;
+	nd_log(ND_LOG_INFO, "--allow leaves %s out: refused (%llu so far)",
+	       nd_addr_text(peer, false, text, sizeof(text)), (unsigned long long)s->unwelcome);
+}
+
 static bool on_welcome(void *user, const struct nd_addr *peer)
 {
-	const struct nd_server *s = user;
+	struct nd_server *s = user;
 
 	for (uint64_t i = 0; i < s->allow_n; i++) {
 		if (nd_cidr_holds(&s->allow[i], peer))
 			return true;
 	}
+	if (s->allow_n > 0)
+		tell_unwelcome(s, peer);
 	return s->allow_n == 0;
 }
 

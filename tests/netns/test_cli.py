@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command line and what it prints: bad input is told in one sentence, every format tells one truth."""
+"""The command line and what it prints: bad input is told in one sentence, formats agree."""
 import csv
 import io
 import json
@@ -29,7 +29,7 @@ def one_sentence(done):
     return lines[0].removeprefix("netdyno: ")
 
 
-# What was typed behind `netdyno stream h`, and what the sentence has to name: the option, the value, the limits.
+# What was typed behind `netdyno stream HOST`; what the sentence names: option, value, limits.
 BAD = [
     ("-P 0", "-P", "'0'", "1..100k"),
     ("-P 100001", "-P", "'100001'", "1..100k"),
@@ -223,7 +223,8 @@ def test_error_as_xml_and_csv(lab, netdyno):
 def formats(lab, netdyno):
     """One server per format reports one and the same test: its own and the client's view."""
     net = lab()
-    def both(client, server, *args, once=True):
+
+    def both(client, server, *args):
         port = net.b.free_port()
         served = net.b.spawn([netdyno, "serve", "-p", port, "--once", "-o", server])
         served.wait_line("listening", 20, "stderr")
@@ -231,6 +232,7 @@ def formats(lab, netdyno):
         assert done.returncode == 0, done
         assert served.wait(20) == 0
         return done.stdout, served.stdout
+
     return both
 
 

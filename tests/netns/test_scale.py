@@ -120,7 +120,6 @@ def test_descriptor_tables_of_their_own_at_a_lower_limit(alone, netdyno, slow):
         done = host.run([*low, netdyno, "stream", "127.0.0.1", "-p", port, "-P", flows, "-T", 2,
                          "-n", "3M", *way, "-o", "json"])
         assert done.returncode == 0, (way, done.stderr)
-        import json
         report = json.loads(done.stdout)
         check_report(report)
         for d in report["directions"]:
