@@ -294,6 +294,13 @@ static void read_signals(void *user, bool readable, bool writable)
 		l->signal_fn(l->signal_user, (int)info.ssi_signo);
 }
 
+static bool is_ignored(int sig)
+{
+	struct sigaction now;
+
+	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 int nd_loop_signals(struct nd_loop *l, void (*fn)(void *user, int signal), void *user,
 		    struct nd_err *err)
 {
@@ -306,7 +313,8 @@ int nd_loop_signals(struct nd_loop *l, void (*fn)(void *user, int signal), void 
 	(void)sigemptyset(&set); /* these three cannot fail with valid numbers */
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGHUP);
+	if (!is_ignored(SIGHUP)) /* nohup asks for that */
+		(void)sigaddset(&set, SIGHUP);
 	fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (fd < 0)
 		return nd_sysfail(err, "signalfd");

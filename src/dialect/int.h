@@ -13,6 +13,7 @@
 #define ND_NATIVE_PROTOCOL     1u
 #define ND_NATIVE_PREFIX_BYTES 4u
 #define ND_NATIVE_MESSAGE_MAX  (16u << 20)  /* bytes of JSON */
+#define ND_NATIVE_FLOW_BYTES   512u         /* a row per flow or interval, at most */
 #define ND_NATIVE_SMALL_MAX    (256u << 10) /* the same, while no result can come */
 #define ND_NATIVE_ITEMS_MAX    1000000u
 #define ND_NATIVE_KEPT_MAX     (512u << 20) /* arena of what lives until close() */

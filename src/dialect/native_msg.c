@@ -253,9 +253,25 @@ static void take_parsed(struct nd_native *d, const json_t *root)
 	row->take[d->end](d, &b);
 }
 
+static uint64_t intervals_of(const struct nd_plan *p)
+{
+	uint64_t ns = p->warmup_ns + p->duration_ns + p->cooldown_ns;
+
+	return p->interval_ns ? p->workloads * (ns / p->interval_ns + 4) : 0;
+}
+
+/* What a result of this test can need: a parsed message takes many times its size. */
+static size_t room_of(const struct nd_native *d)
+{
+	uint64_t need = ND_NATIVE_SMALL_MAX + nd_plan_flows(d->plan) * ND_NATIVE_FLOW_BYTES;
+
+	return (size_t)ND_MIN(need + intervals_of(d->plan) * ND_NATIVE_FLOW_BYTES,
+			      (uint64_t)ND_NATIVE_MESSAGE_MAX);
+}
+
 void nd_native_take(struct nd_native *d, const uint8_t *data, size_t n)
 {
-	size_t max = d->stage == ND_STAGE_RUN ? ND_NATIVE_MESSAGE_MAX : ND_NATIVE_SMALL_MAX;
+	size_t max = d->stage == ND_STAGE_RUN ? room_of(d) : ND_NATIVE_SMALL_MAX;
 	json_error_t error;
 	json_t *root;
 

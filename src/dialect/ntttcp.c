@@ -398,8 +398,10 @@ static bool nt_listens(const void *state, unsigned port_class, unsigned *ret_cou
 	const struct nd_nt *d = state;
 	const struct nd_ntttcp *set = d->set;
 	const bool opens[] = {
-		[ND_NT_SYNC] = !set->no_sync,      [ND_NT_DATA] = !set->udp,
-		[ND_NT_DATAGRAMS] = set->udp,      [ND_NT_TOKEN] = !set->no_sync,
+		[ND_NT_SYNC] = !set->no_sync && (!set->windows || set->base_port > 1),
+		[ND_NT_DATA] = !set->udp,
+		[ND_NT_DATAGRAMS] = set->udp,
+		[ND_NT_TOKEN] = !set->no_sync,
 		[ND_NT_PORT] = set->dynamic_ports,
 	};
 	bool is_one = port_class == ND_NT_SYNC || port_class == ND_NT_PORT;

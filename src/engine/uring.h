@@ -43,9 +43,13 @@ struct nd_ur_line { /* flows that wait for a post or a buffer, first come first 
 
 struct nd_ur_flow {
 	struct nd_ur_list queued; /* not handed over: the chain before is still under way */
-	struct nd_ur_list flying; /* with the kernel; each begins when the one before is done */
-	uint32_t unsent;          /* datagrams of the chain that did not get out */
-	int failed;               /* what ended the chain, negative errno */
+	struct nd_ur_list flying; /* with the kernel */
+	struct nd_ur_list kept;   /* datagrams of the batch that did not get out */
+	uint32_t refused;         /* of them */
+	int failed;               /* what ends the flow with the batch, negative errno */
+	bool careful;             /* the next batch is a chain */
+	bool mixed;               /* a datagram got out behind one that did not */
+	bool odd;                 /* what goes out has numbers of a batch before */
 
 	uint32_t chunk_first, chunk_last;
 	int end;    /* what stands behind the chunks: 0 nothing, 1 end of stream, negative errno */

@@ -13,13 +13,14 @@
 
 #	include "engine/uring.h"
 
-#	define ONE_BYTES \
-		(1ull << 20) /* whatever comes is read in large pieces, as by the copying pair */
+#	define ONE_BYTES  (1ull << 20) /* whatever comes is read in large pieces */
 #	define MANY_BYTES (512ull << 10)
 #	define LOOK_BYTES (64ull << 10) /* a piece that somebody looks at */
 #	define MIN_BYTES  (4ull << 10)
-#	define ROOM_BYTES (8ull << 20)  /* all buffers of a lane, ... */
-#	define OLD_BYTES  (64ull << 20) /* ... with one for each flow */
+#	define ROOM_BYTES (8ull << 20) /* all buffers of a lane, ... */
+#	define NEAR_BYTES \
+		(512ull << 10)          /* ... of datagrams, so that they stay in the cache, ... */
+#	define OLD_BYTES (64ull << 20) /* ... with one for each flow */
 
 enum { FEW_BUFFERS = 64, MANY_BUFFERS = 4096 };
 
@@ -78,6 +79,7 @@ static void size_lane(const struct nd_io *io, unsigned lane, uint32_t receivers)
 	bool datagram = (real->transport->caps & ND_NET_DATAGRAM) != 0;
 	/* bytes that nobody looks at may all go to one place */
 	bool looks = real->frame->takes;
+	uint64_t most = !looks ? UINT64_MAX : datagram ? NEAR_BYTES : ROOM_BYTES;
 	uint32_t n = FEW_BUFFERS;
 
 	if (datagram) {
@@ -91,7 +93,7 @@ static void size_lane(const struct nd_io *io, unsigned lane, uint32_t receivers)
 	} else {
 		l->rx_slot = stream_slot(io, lane, looks, u->modern ? 0 : u->room);
 	}
-	while (n < receivers && n < MANY_BUFFERS && (!looks || 2 * n * l->rx_slot <= ROOM_BYTES))
+	while (n < receivers && n < MANY_BUFFERS && 2 * n * l->rx_slot <= most)
 		n *= 2;
 	l->chunk_n = u->modern ? n : u->room;
 	l->rx_stride = looks || l->stamped ? l->rx_slot : 0;

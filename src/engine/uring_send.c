@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends of the uring backend. What one turn posts is handed over as one chain of linked entries: each begins
- * when the one before is wholly with the socket, so the order of bytes and datagrams is kept. The next
- * chain waits until this one is over.
+ * Sends of the uring backend. What one turn posts is handed over together, and the next waits until it is
+ * over. Pieces of a stream are a chain of linked entries: each begins when the one before is wholly with
+ * the socket. Chains of datagrams cost half as much again, so datagrams are loose as long as all get out.
  */
 #if ND_HAVE_URING
 #	include <errno.h>
@@ -140,15 +140,12 @@ static void free_post(struct nd_io *io, struct nd_flow *f, uint32_t n)
 	nd_ur_line_serve(io, f->workload, true);
 }
 
-/* A post that was never handed over. */
-static void drop_queued(struct nd_io *io, struct nd_flow *f)
+static void drop(struct nd_io *io, struct nd_flow *f, struct nd_ur_list *list)
 {
-	struct nd_ur_flow *uf = nd_ur_flow_of(io, f);
+	while (list->first) {
+		uint32_t n = list->first;
 
-	while (uf->queued.first) {
-		uint32_t n = uf->queued.first;
-
-		take_out(nd_ur_lane_of(io, f), &uf->queued, n);
+		take_out(nd_ur_lane_of(io, f), list, n);
 		free_post(io, f, n);
 	}
 }
@@ -231,15 +228,18 @@ static void hand_over(struct nd_io *io, struct nd_flow *f, uint32_t n, bool last
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): flush() has seen to the room */
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&u->ring);
 	bool stream = !nd_flow_is_datagram(io, f);
+	bool chain = stream || nd_ur_flow_of(io, f)->careful;
 	int flags = MSG_NOSIGNAL;
 
 	/* a short one would let the next begin; alone it is better short, and counted at once */
 	if (stream && l->depth > 1)
 		flags |= MSG_WAITALL;
+	if (!chain) /* one that waits would be overtaken */
+		flags |= MSG_DONTWAIT;
 	io_uring_prep_send(sqe, f->fd, p->at, p->bytes, flags);
 	if (stream && u->modern && nd_ur_flow_of(io, f)->full)
 		sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
-	if (!last)
+	if (chain && !last)
 		sqe->flags |= IOSQE_IO_LINK;
 	io_uring_sqe_set_data64(sqe, nd_ur_data(ND_UR_SEND, n, (size_t)(f - io->flows)));
 	p->round = u->round;
@@ -284,7 +284,7 @@ void nd_ur_recall(struct nd_io *io, struct nd_flow *f)
 	size_t at = (size_t)(f - io->flows);
 	struct io_uring_sqe *sqe;
 
-	drop_queued(io, f);
+	drop(io, f, &uf->queued);
 	if (uf->flying.first) {
 		sqe = nd_ur_sqe(nd_ur_of(io));
 		if (!sqe) {
@@ -386,38 +386,62 @@ static void stream_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, int 
 	stream_done(io, f, &p, result);
 }
 
-static void datagram_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, int result)
+/*
+ * All of a batch are through. Those that did not get out give their numbers back when they were its last
+ * ones; otherwise they go out as they are before any others.
+ */
+static void batch_done(struct nd_io *io, struct nd_flow *f, const struct nd_ur_post *last)
 {
-	const struct nd_ur_post p = nd_ur_lane_of(io, f)->posts[post - 1];
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
 	struct nd_ur_flow *uf = nd_ur_flow_of(io, f);
 
-	free_post(io, f, post);
-	if (result >= 0) {
-		f->done_count++;
-		ND_COUNT_FLOW(io, f, tx_messages, 1);
-		ND_COUNT_FLOW(io, f, tx_bytes, p.bytes);
-		nd_flow_payload(f, io->now_ns);
+	uf->careful = uf->kept.n > 0 || f->c.tx_refused > 0;
+	uf->odd = uf->kept.n > 0 && (uf->mixed || uf->odd);
+	if (uf->odd && !must_end(io, f) && !uf->failed) {
+		uf->queued = uf->kept;
+		uf->kept = (struct nd_ur_list){ 0 };
 	} else {
-		uf->unsent++; /* those behind it in the chain are unsent too: the numbers stay in order */
-		if (nd_is_refusal(-result)) {
-			f->done_count++; /* offered once, not again */
-			ND_COUNT_FLOW(io, f, tx_refused, 1);
-		} else if (!interrupted(result)) {
-			uf->failed = result;
-		}
+		if (uf->kept.n && !uf->odd && frame->unfill)
+			frame->unfill(&f->tx, uf->kept.n);
+		f->done_count += uf->refused; /* offered once, not again */
+		drop(io, f, &uf->kept);
 	}
-	if (uf->flying.n)
-		return;
-	if (uf->unsent && frame->unfill)
-		frame->unfill(&f->tx, uf->unsent);
-	uf->unsent = 0;
+	uf->mixed = false;
+	uf->refused = 0;
 	if (f->state == ND_FLOW_DONE || nd_ur_of(io)->leaving)
 		return;
 	if (uf->failed)
 		nd_flow_fail(io, f, uf->failed);
-	else if (same_step(f, &p))
+	else if (f->posted == 0 && same_step(f, last))
 		go_on(io, f);
+}
+
+static void datagram_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, int result)
+{
+	struct nd_ur_lane *l = nd_ur_lane_of(io, f);
+	const struct nd_ur_post p = l->posts[post - 1];
+	struct nd_ur_flow *uf = nd_ur_flow_of(io, f);
+
+	if (result >= 0) {
+		uf->mixed |= uf->kept.n > 0;
+		f->done_count++;
+		ND_COUNT_FLOW(io, f, tx_messages, 1);
+		ND_COUNT_FLOW(io, f, tx_bytes, p.bytes);
+		nd_flow_payload(f, io->now_ns);
+		free_post(io, f, post);
+	} else {
+		append(l, &uf->kept, post);
+		if (nd_is_refusal(-result)) {
+			uf->refused++;
+			ND_COUNT_FLOW(io, f, tx_refused, 1);
+		} else if (result == -EAGAIN) {
+			ND_COUNT_FLOW(io, f, tx_blocked, 1);
+		} else if (!interrupted(result)) {
+			uf->failed = result;
+		}
+	}
+	if (uf->flying.n == 0)
+		batch_done(io, f, &p);
 }
 
 void nd_ur_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, int result)

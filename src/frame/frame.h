@@ -29,8 +29,6 @@ struct nd_frame_state {
 	uint64_t next;
 	struct nd_seq *seq; /* receive, datagrams: owned by the flow; NULL for streams */
 	uint64_t message_bytes;
-	/* receive: length of the flow's last message, when shorter; 0: it has not come */
-	uint64_t tail_bytes;
 	bool datagram; /* set by the engine when the flow begins */
 };
 

@@ -33,11 +33,12 @@ void nd_header_put(uint8_t *at, size_t bytes, uint64_t flow, uint64_t seq, uint6
 		put_be64(at + ND_HEADER_BYTES, now_ns);
 }
 
-/* Only the last message of a flow may be shorter, and it has one length. */
+/* The last messages of a flow may be shorter; its number in the header tells them from strangers. */
 static bool length_fits(const struct nd_frame_state *s, size_t len)
 {
-	return len == s->message_bytes ||
-	       (len > 0 && len < s->message_bytes && (s->tail_bytes == 0 || s->tail_bytes == len));
+	if (len >= s->message_bytes)
+		return len == s->message_bytes;
+	return len > 0 && (len >= ND_HEADER_BYTES || s->message_bytes < ND_HEADER_BYTES);
 }
 
 static void follow(struct nd_frame_state *s, uint64_t seq, struct nd_tally *tally)
@@ -70,8 +71,6 @@ bool nd_header_take(struct nd_frame_state *s, const struct nd_batch *b, uint32_t
 		tally->foreign++;
 		return false;
 	}
-	if (len < s->message_bytes)
-		s->tail_bytes = len;
 	tally->messages++;
 	if (len < ND_HEADER_BYTES)
 		return true;

@@ -5,6 +5,7 @@
 /* A paced burst of datagrams is at most this much of the rate, one that is longer is a single datagram. */
 #define BURST_NS  ND_NS_PER_MS
 #define SINGLE_NS (100 * ND_NS_PER_US)
+#define NUMBERED  8u /* a datagram of so many bytes can carry a sequence number */
 
 struct stream {
 	struct nd_pace pace;
@@ -56,6 +57,19 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	return 0;
 }
 
+/* What would be left for the last datagram is too short for a sequence number: the one before it gives some. */
+static void spare_tail(const struct stream *s, uint64_t *bytes, uint32_t *count)
+{
+	uint64_t rest = s->left - *bytes * *count;
+
+	if (rest == 0 || rest >= NUMBERED || *bytes < 2 * NUMBERED)
+		return;
+	if (*count > 1)
+		(*count)--;
+	else
+		*bytes -= NUMBERED;
+}
+
 static void send_next(struct stream *s, uint64_t most, uint64_t now_ns, struct nd_step *ret)
 {
 	uint64_t bytes = ND_MIN(s->message, most);
@@ -69,6 +83,8 @@ static void send_next(struct stream *s, uint64_t most, uint64_t now_ns, struct n
 		bytes = s->left;
 	if (count > s->left / bytes)
 		count = (uint32_t)(s->left / bytes);
+	if (s->datagram)
+		spare_tail(s, &bytes, &count);
 	ret->op = ND_OP_SEND;
 	ret->bytes = bytes;
 	ret->count = count;

@@ -115,6 +115,8 @@ int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 		plan->af = plan->ask.ipv4 ? ND_AF_IPV4 : ND_AF_IPV6;
 	if (plan->out.json_lines && !plan->ask.has_format)
 		plan->out.format = "json";
+	if (plan->out.file && !strcmp(plan->out.file, "-"))
+		plan->out.file = NULL; /* as everywhere: standard output */
 	if (plan->verb == ND_VERB_SERVE) {
 		if (plan->out.file && !plan->out.format)
 			plan->out.format = "text";
@@ -127,5 +129,6 @@ int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 	r = add_workload(plan, plan->ask.reverse && !plan->ask.bidir ? ND_SERVER : ND_CLIENT, err);
 	if (r == 0 && plan->ask.bidir)
 		r = add_workload(plan, ND_SERVER, err);
+	nd_plan_shrink(plan);
 	return r;
 }

@@ -84,6 +84,17 @@ bool nd_plan_is_datagram(const struct nd_workload *w)
 	return w->transport && !strcmp(w->transport, "udp");
 }
 
+void nd_plan_shrink(struct nd_plan *plan)
+{
+	for (uint64_t i = 0; i < plan->workloads; i++) {
+		struct nd_workload *w = &plan->workload[i];
+		uint64_t most = w->flows ? nd_plan_share(w->total_bytes, w->flows, 0) : 0;
+
+		if (most && nd_plan_is_datagram(w) && w->message_bytes > most)
+			w->message_bytes = most;
+	}
+}
+
 void nd_plan_set_datagram(struct nd_plan *plan, uint64_t bytes)
 {
 	uint64_t i;
@@ -91,6 +102,7 @@ void nd_plan_set_datagram(struct nd_plan *plan, uint64_t bytes)
 	for (i = 0; i < plan->workloads; i++)
 		if (nd_plan_is_datagram(&plan->workload[i]) && !plan->workload[i].message_bytes)
 			plan->workload[i].message_bytes = ND_MIN(bytes, ND_MAX_DATAGRAM);
+	nd_plan_shrink(plan);
 	plan->wants_datagram_bytes = false;
 }
 

@@ -209,6 +209,8 @@ ND_MUST_CHECK int nd_plan_derive(struct nd_plan *plan, struct nd_err *err);
  * workload of 0 bytes passes only while .wants_datagram_bytes. */
 ND_MUST_CHECK int nd_plan_check(const struct nd_plan *plan, struct nd_err *err);
 
+/** nd_plan_shrink() - no datagram is larger than all that its flow has to send. */
+void nd_plan_shrink(struct nd_plan *plan);
 bool nd_plan_has_datagrams(const struct nd_plan *plan);
 /** nd_plan_fits_path() - datagrams that @sender (ND_ENDS: either end) sends must cross a path of @bytes in one
  * piece, unless fragments were asked for. */

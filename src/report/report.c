@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -106,6 +107,26 @@ static int finish(struct nd_report *r, struct nd_err *err)
 	return e;
 }
 
+/* A report that cannot be put where it belongs is better told before the test than after. */
+static int check_file(const char *file, struct nd_err *err)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	nd_auto_free char *folder = NULL;
+	struct stat st;
+
+	if (!file)
+		return 0;
+	if (stat(file, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return nd_fail(err, -EISDIR, "-O: '%.200s' is a folder", file);
+		return access(file, W_OK) < 0 ? nd_sysfail(err, "-O: %.200s", file) : 0;
+	}
+	folder = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
+	if (folder && access(folder, W_OK | X_OK) < 0)
+		return nd_sysfail(err, "-O: writing to the folder '%.200s'", folder);
+	return 0;
+}
+
 int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret, struct nd_err *err)
 {
 	const char *format = cfg->json_lines ? "json" : cfg->format;
@@ -115,6 +136,9 @@ int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret, stru
 
 	if (!w)
 		return nd_fail(err, -EINVAL, "there is no report format '%.80s'", format);
+	e = check_file(cfg->file, err);
+	if (e < 0)
+		return e;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return nd_fail(err, -ENOMEM, "opening the report: out of memory");

@@ -5,7 +5,7 @@
 
 #include "run/int.h"
 
-enum { SPARE_FDS = 64 }; /* links, listeners, event descriptors, standard streams */
+enum { SPARE_FDS = 32 }; /* links, listeners, event descriptors, standard streams */
 
 static int check_lane(const struct nd_plan *plan, const struct nd_workload *wl, struct nd_lane *l,
 		      struct nd_err *err)
@@ -73,10 +73,11 @@ int nd_fds_judge(const struct nd_plan *plan, const struct nd_lane *lanes, uint32
 		return 0;
 	if (need / workers + SPARE_FDS + 1 <= limit)
 		return 1;
-	return nd_fail(err, -EMFILE,
-		       "%llu flows need more than the %llu descriptors that each of %u threads may "
-		       "have (ulimit -n): give more --threads or fewer --flows",
-		       (unsigned long long)need, (unsigned long long)limit, workers);
+	return nd_fail(
+		err, -EMFILE,
+		"flows: %llu on %u threads is more than the %llu descriptors of this end allow "
+		"(ulimit -n): give more --threads or fewer --flows",
+		(unsigned long long)need, workers, (unsigned long long)limit);
 }
 
 int nd_run_check(const struct nd_run_cfg *cfg, struct nd_err *err)

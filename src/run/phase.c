@@ -154,6 +154,9 @@ void nd_phase_begin(struct nd_worker *w, uint64_t now_ns)
 	pass_phases(w);
 	if (w->edge_rel_ns == 0)
 		w->edge_rel_ns = nd_schedule_next(&w->run->schedule, w->phase, 0);
+	/* the peer may have finished before this worker woke up */
+	if (atomic_load_explicit(&w->run->quiet_ns, memory_order_acquire))
+		w->draining = true;
 	sample_some(w, now_ns);
 	set_edge(w, now_ns);
 	nd_worker_publish(w, w->active_left ? ND_WORKER_RUNNING : ND_WORKER_SENT);

@@ -83,6 +83,7 @@ static int make_worker(struct nd_run *r, uint32_t index, struct nd_err *err)
 static int start_workers(struct nd_run *r, struct nd_err *err)
 {
 	sigset_t all, before;
+	char words[64];
 	int e = 0;
 
 	for (uint32_t i = 0; i < r->worker_n; i++) {
@@ -101,7 +102,8 @@ static int start_workers(struct nd_run *r, struct nd_err *err)
 
 		w->started = code == 0;
 		if (code)
-			e = nd_fail(err, -code, "starting worker thread %u", i);
+			e = nd_fail(err, -code, "starting worker thread %u: %s", i,
+				    nd_strerror(code, words, sizeof(words)));
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return e;

@@ -12,23 +12,24 @@
 #include "base/time.h"
 #include "run/int.h"
 
-/* Until @at_ns (after the start), or until the window is over early. False: the run was stopped. */
-static bool sleep_until(struct nd_run *r, uint64_t after_start_ns)
+/* Until the end of a phase, or until the window is over early. False: the run was stopped. The schedule is settled
+ * when the start is told, so it is read behind that. */
+static bool sleep_until(struct nd_run *r, enum nd_phase phase)
 {
 	struct pollfd p = { .fd = r->sampler_fd, .events = POLLIN };
 	uint64_t n;
 
 	for (;;) {
 		uint64_t start = atomic_load_explicit(&r->start_ns, memory_order_acquire);
-		int ms = start ? nd_ms_until(start + after_start_ns) : -1;
+		uint64_t at = start ? start + r->schedule.bound[phase] : UINT64_MAX;
 
 		if (atomic_load_explicit(&r->stop, memory_order_acquire))
 			return false;
 		if (atomic_load_explicit(&r->window_closed, memory_order_acquire))
 			return true;
-		if (start && nd_ns_until(start + after_start_ns) == 0)
+		if (start && nd_ns_until(at) == 0)
 			return true;
-		if (poll(&p, 1, ms) > 0)
+		if (poll(&p, 1, nd_ms_until(at)) > 0)
 			(void)!read(r->sampler_fd, &n, sizeof(n)); /* woken: look again */
 	}
 }
@@ -37,12 +38,11 @@ static void *sampler_main(void *arg)
 {
 	struct nd_run *r = arg;
 
-	if (!sleep_until(r, r->schedule.bound[ND_PHASE_WARMUP]))
+	if (!sleep_until(r, ND_PHASE_WARMUP))
 		return NULL;
 	r->has_window_start = nd_os_sample(r->os, &r->window_start) == 0;
 	r->cycles_start = nd_perf_cycles(r->perf);
-	(void)sleep_until(r,
-			  r->schedule.bound[ND_PHASE_MEASURE]); /* stopped: the window ends now */
+	(void)sleep_until(r, ND_PHASE_MEASURE); /* stopped: the window ends now */
 	r->has_window_end = nd_os_sample(r->os, &r->window_end) == 0;
 	r->cycles_end = nd_perf_cycles(r->perf);
 	return NULL;

@@ -232,6 +232,37 @@ static int fill_sides(const struct nd_test *t, struct nd_result *ret)
 	return r;
 }
 
+static uint64_t corrupt_bytes(const struct nd_side *side)
+{
+	const struct nd_part *p = side ? side->parts.v : NULL;
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; p && i < side->parts.n; i++)
+		n += p[i].run.rx_corrupt != ND_UNKNOWN ? p[i].run.rx_corrupt : 0;
+	return n;
+}
+
+/* A test that ran to its end and yet is none: all flows of a direction broke, or what came is not what was sent. */
+static void judge(struct nd_result *r)
+{
+	const struct nd_direction *d = r->directions.v;
+	uint64_t corrupt = corrupt_bytes(r->client) + corrupt_bytes(r->server);
+
+	for (uint64_t i = 0; i < r->directions.n && !r->partial; i++) {
+		if (d[i].failed_flows == ND_UNKNOWN || d[i].failed_flows < d[i].flows)
+			continue;
+		r->partial = true;
+		r->partial_reason =
+			nd_arena_printf(&r->arena, "%s: every flow ended early", d[i].label);
+	}
+	if (corrupt > 0 && !r->partial) {
+		r->partial = true;
+		r->partial_reason =
+			nd_arena_printf(&r->arena, "%llu bytes differ from what was sent",
+					(unsigned long long)corrupt);
+	}
+}
+
 int nd_outcome_result(const struct nd_test *t, struct nd_result *ret, struct nd_err *err)
 {
 	struct nd_result_ask ask = { 0 };
@@ -262,6 +293,7 @@ int nd_outcome_result(const struct nd_test *t, struct nd_result *ret, struct nd_
 	}
 	if (r < 0)
 		return r;
+	judge(ret);
 	r = nd_result_warn(ret);
 	return r < 0 ? nd_fail(err, r, "no memory for the result's warnings") : 0;
 }

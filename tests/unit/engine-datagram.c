@@ -49,8 +49,9 @@ static void check_numbers(const struct datagram_case *c, const struct nd_counter
 	}
 	assert_int_equal(rx->rx_duplicate + rx->rx_reordered, 0);
 	assert_int_equal(rx->rx_unique, rx->rx_highest);
-	/* a last message without room for a header has no number */
-	assert_int_equal(rx->rx_unique, tx->tx_messages - (tail > 0 && tail < 8));
+	/* a last message without room for a header is lent some bytes by the one before it, where that can */
+	assert_int_equal(rx->rx_unique,
+			 tx->tx_messages - (tail > 0 && tail < 8 && c->message < 16));
 }
 
 static void check_case(const struct datagram_case *c, const struct rig *r)
