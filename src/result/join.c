@@ -212,6 +212,7 @@ static int ask_direction(struct nd_result *r, const struct nd_result_ask *ask, u
 	d->flows = ask->workload[i].flows;
 	d->message_bytes = ask->workload[i].message_bytes;
 	d->asked_rate_bps = ask->workload[i].rate_bps;
+	d->asked_bytes = ask->workload[i].total_bytes;
 	d->asked_rate_ops = ask->workload[i].rate_ops;
 	d->asked_window_s = ask->window_s;
 	return 0;

@@ -205,6 +205,7 @@ struct nd_direction {
 	bool client_active; /* the client is the sender */
 	bool datagram, transactional;
 	uint64_t message_bytes, asked_rate_bps, asked_rate_ops; /* rates: 0 unlimited */
+	uint64_t asked_bytes;                                   /* 0: the test ends by time */
 	/* the measured window, receiver's count */
 	double goodput_bps, offered_bps;
 	uint64_t received_bytes, sent_bytes;

@@ -150,6 +150,8 @@ static const struct nd_field direction_rows[] = {
 	ND_BOOL(D, transactional, 0, NULL, "Answers are what counts, not bytes."),
 	ND_U64(D, message_bytes, ND_M_BYTES, COLUMN, "message size",
 	       "Payload of one datagram or send."),
+	ND_U64(D, asked_bytes, ND_M_BYTES, 0, "asked bytes",
+	       "Payload after which the direction was to end; 0: it ended by time."),
 	ND_U64(D, asked_rate_bps, ND_M_BITRATE, 0, "asked rate",
 	       "Rate asked for, all flows; 0 is unlimited."),
 	ND_U64(D, asked_rate_ops, ND_M_RATE, 0, "asked rate",

@@ -350,6 +350,19 @@ static bool missed(double offered, uint64_t asked)
 	return some(asked) && offered < (1 - MISSED_RATIO) * (double)asked;
 }
 
+static bool bytes_are_missing(const struct subject *s)
+{
+	return s->d->asked_bytes > 0 && nd_known(s->d->total_sent_bytes) &&
+	       s->d->total_sent_bytes < s->d->asked_bytes;
+}
+
+static void say_missing(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    "%s: %llu of the %llu bytes that were asked for were sent when the test ended",
+		    s->d->label, NUMBER(s->d->total_sent_bytes), NUMBER(s->d->asked_bytes));
+}
+
 static bool rate_is_missed(const struct subject *s)
 {
 	return missed(s->d->offered_bps, s->d->asked_rate_bps) ||
@@ -437,6 +450,7 @@ static const struct row warnings[] = {
 	{ "receive_buffer_drops", ABOUT_DIRECTION, receive_buffer_dropped, say_receive_buffer },
 	{ "qdisc_drops",          ABOUT_SIDE,      qdisc_dropped,          say_qdisc },
 	{ "udp_unlimited",        ABOUT_DIRECTION, is_unlimited,           say_unlimited },
+	{ "bytes_missed",         ABOUT_DIRECTION, bytes_are_missing,      say_missing },
 	{ "rate_missed",          ABOUT_DIRECTION, rate_is_missed,         say_missed },
 	{ "no_steady_state",      ABOUT_DIRECTION, is_unsteady,            say_unsteady },
 	{ "window_off",           ABOUT_DIRECTION, window_is_off,          say_window },
