@@ -16,6 +16,7 @@ _netdyno() {
 		case $prev in
 		-p|--port) words='' ;;
 		--listen) words='' ;;
+		--also) words='' ;;
 		--allow) words='' ;;
 		--max-time) words='' ;;
 		--max-flows) words='' ;;
@@ -24,7 +25,7 @@ _netdyno() {
 		--pin) words='' ;;
 		-o|--output) words='text json xml csv' ;;
 		-O|--output-file) files=yes ;;
-		*) words='-p --port -4 --ipv4 -6 --ipv6 --listen --allow --once --max-time --max-flows --max-tests -T --threads --pin -o --output -O --output-file --json-lines -q --quiet -v --verbose --trace-control -h --help --version' ;;
+		*) words='-p --port -4 --ipv4 -6 --ipv6 --listen --also --allow --once --max-time --max-flows --max-tests -T --threads --pin -o --output -O --output-file --json-lines -q --quiet -v --verbose --trace-control -h --help --version' ;;
 		esac
 		;;
 	stream)

@@ -27,11 +27,22 @@ void nd_ur_send_close(struct nd_ur_lane *l)
 	l->tx_room = NULL;
 }
 
+/* A piece of its own for each post: smaller ones when there are many. */
+static size_t fill_slot(uint64_t message, uint32_t posts)
+{
+	uint64_t piece = FILL_ROOM / posts;
+
+	if (piece > FILL_MOST)
+		piece = FILL_MOST;
+	if (piece < FILL_LEAST)
+		piece = FILL_LEAST;
+	return (size_t)ND_MIN(message, piece);
+}
+
 static void size_stream(const struct nd_io *io, unsigned lane, uint32_t senders,
 			struct nd_ur_lane *l)
 {
 	const struct nd_lane *real = &io->lanes[lane];
-	uint64_t message = nd_lane_message(real);
 	uint64_t depth = ND_MAX(io->plan->depth, 1);
 
 	/* who asks waits for the answer: there is nothing to post ahead */
@@ -40,8 +51,7 @@ static void size_stream(const struct nd_io *io, unsigned lane, uint32_t senders,
 	l->depth = (uint32_t)ND_MIN(depth, ND_MAX(MOST_POSTS / senders, 1));
 	l->post_n = senders * l->depth;
 	if (real->frame->fills)
-		l->tx_slot = (size_t)ND_MIN(
-			message, ND_MAX(ND_MIN(FILL_ROOM / l->post_n, FILL_MOST), FILL_LEAST));
+		l->tx_slot = fill_slot(nd_lane_message(real), l->post_n);
 }
 
 static void size_datagram(const struct nd_io *io, unsigned lane, struct nd_ur_lane *l)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The program's own face. Options mean the same under every verb; defaults stand as a user types them. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/engine.h"
@@ -308,6 +309,9 @@ static const struct nd_opt serve_rows[] = {
 	{ .name = "listen", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, serve.listen),
 	  .metavar = "ADDR", .common = true, .help = "address to listen on, by default all",
 	  .more = "An IPv6 address may stand in brackets; a link-local one needs %DEV behind it." },
+	{ .name = "also", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, serve.also),
+	  .metavar = "TOOL[:PORT[+PORTS]]", .section = "Addresses",
+	  .help = "be another tool's receiver too: ntttcp (5001+16)" },
 	{ .name = "allow", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, serve.allow),
 	  .metavar = "CIDR", .section = "Limits", .common = true, .help = "clients to answer, by default all" },
 	{ .name = "once", .type = ND_OPT_FLAG, AT(bool, serve.once), .common = true, .help = "end after one test" },
@@ -366,6 +370,54 @@ static const struct nd_opt_set stream_set = {
 };
 
 /* A bad network is a bad command line, not a server that fails later. */
+/* "ntttcp:5001+16" is "ntttcp -r -H -p 5001 -P 16", read as that tool would read it. */
+static int read_also(const char *text, struct nd_plan *plan, struct nd_err *err)
+{
+	nd_auto_str out = { 0 };
+	char name[16] = "", port[16] = "5001", ports[16] = "16";
+	char receiver[] = "-r", hold[] = "-H", port_word[] = "-p", ports_word[] = "-P",
+	     epoll[] = "-e";
+	char *argv[] = { name, receiver, hold, epoll, port_word, port, ports_word, ports, NULL };
+	const char *colon = strchr(text, ':'), *plus = colon ? strchr(colon, '+') : NULL;
+	size_t name_n = colon ? (size_t)(colon - text) : strlen(text);
+	uint64_t n = 0;
+
+	nd_plan_init(plan);
+	if (name_n != 6 || strncmp(text, "ntttcp", 6) != 0)
+		return nd_fail(err, -EINVAL,
+			       "'%.80s' is not a tool that can be served; there is: "
+			       "ntttcp[:PORT[+PORTS]]",
+			       text);
+	memcpy(name, "ntttcp", 7);
+	if (colon && (nd_parse_prefix_u64(colon + 1, &n) == 0 || n < 2 || n > UINT16_MAX))
+		return nd_fail(err, -EINVAL, "'%.80s': the port is outside 2..65535", text);
+	if (colon)
+		(void)snprintf(port, sizeof(port), "%llu", (unsigned long long)n);
+	if (plus && (nd_parse_prefix_u64(plus + 1, &n) == 0 || n < 1 || n > 512))
+		return nd_fail(err, -EINVAL, "'%.80s': the number of ports is outside 1..512",
+			       text);
+	if (plus)
+		(void)snprintf(ports, sizeof(ports), "%llu", (unsigned long long)n);
+	return nd_persona_read((int)ND_COUNTOF(argv) - 1, argv, plan, &out, err);
+}
+
+static int settle_also(struct nd_plan *plan, struct nd_err *err)
+{
+	struct nd_serve *s = &plan->serve;
+
+	s->also_plan = nd_arena_alloc(&plan->arena, s->also.n + 1, sizeof(struct nd_plan *));
+	if (!s->also_plan)
+		return nd_fail(err, -ENOMEM, "out of memory");
+	for (uint64_t i = 0; i < s->also.n; i++) {
+		s->also_plan[i] = nd_arena_alloc(&plan->arena, 1, sizeof(struct nd_plan));
+		if (!s->also_plan[i])
+			return nd_fail(err, -ENOMEM, "out of memory");
+		if (read_also(s->also.v[i], s->also_plan[i], err) < 0)
+			return nd_wrap(err, -EINVAL, "--also");
+	}
+	return 0;
+}
+
 static int settle_serve(struct nd_plan *plan, void *target, const struct nd_strv *operands,
 			struct nd_err *err)
 {
@@ -380,7 +432,7 @@ static int settle_serve(struct nd_plan *plan, void *target, const struct nd_strv
 		if (r < 0)
 			return nd_wrap(err, -EINVAL, "--allow");
 	}
-	return 0;
+	return settle_also(plan, err);
 }
 
 static int settle_stream(struct nd_plan *plan, void *target, const struct nd_strv *operands,

@@ -23,8 +23,11 @@ void nd_plan_init(struct nd_plan *plan)
 
 void nd_plan_done(struct nd_plan *plan)
 {
-	if (plan)
-		nd_arena_done(&plan->arena);
+	if (!plan)
+		return;
+	for (uint64_t i = 0; plan->serve.also_plan && i < plan->serve.also.n; i++)
+		nd_plan_done(plan->serve.also_plan[i]); /* NULL where reading stopped before */
+	nd_arena_done(&plan->arena);
 }
 
 /* A number that an older peer does not know is "unknown" after decoding. */

@@ -98,9 +98,10 @@ struct nd_asked_rate {
 
 /* What the server allows; never travels. 0 / empty: no limit. */
 struct nd_serve {
-	struct nd_strv listen; /* addresses, empty: all, dual-stack */
-	struct nd_strv allow;  /* CIDRs, empty: everybody */
-	struct nd_strv also;   /* personalities' ports to open beside, later */
+	struct nd_strv listen;      /* addresses, empty: all, dual-stack */
+	struct nd_strv allow;       /* CIDRs, empty: everybody */
+	struct nd_strv also;        /* other tools' receivers to be beside, as typed */
+	struct nd_plan **also_plan; /* [also.n], in the arena; nd_plan_done() ends them */
 	uint64_t max_time_ns;
 	uint64_t max_flows;
 	uint64_t max_tests;

@@ -216,6 +216,8 @@ struct nd_served {
 	uint64_t flows;          /* room of both */
 };
 
+struct nd_also;
+
 struct nd_server {
 	struct nd_plan *plan; /* borrowed: the server's own, its policy */
 	const struct nd_sink *sink;
@@ -228,13 +230,21 @@ struct nd_server {
 	struct nd_timer *guard;
 	struct nd_served *tests; /* owned, newest first */
 	unsigned test_n;
-	uint64_t numbers;      /* given to tests so far */
+	uint64_t numbers;     /* given to tests so far */
+	struct nd_also *also; /* owned */
+	uint64_t also_n;
 	struct nd_cidr *allow; /* owned */
 	uint64_t allow_n;
 	bool is_stopping, once_taken;
 	uint64_t signal_ns;
 	uint64_t unwelcome, unwelcome_ns; /* connections refused, and when the log last said so */
 };
+
+/* also.c: other tools' receivers. */
+ND_MUST_CHECK int nd_also_open(struct nd_server *s, struct nd_err *err);
+void nd_also_stop(struct nd_server *s, const char *reason);
+bool nd_also_is_open(const struct nd_server *s);
+void nd_also_done(struct nd_server *s);
 
 /* doors.c: listening sockets. */
 ND_MUST_CHECK int nd_doors_open(struct nd_server *s, struct nd_err *err);
@@ -244,6 +254,10 @@ ND_MUST_CHECK int nd_doors_open(struct nd_server *s, struct nd_err *err);
 void nd_served_new(struct nd_server *s, int fd, const struct nd_addr *peer, const uint8_t *rest,
 		   size_t rest_n);
 void nd_served_free(struct nd_served *c);
+/** nd_served_line() - a result as one line for the log. */
+void nd_served_line(const struct nd_result *r, struct nd_str *out);
+/** nd_server_may_leave() - leave the loop when the server stops and nothing runs any more. */
+void nd_server_may_leave(struct nd_server *s);
 /** nd_server_stop() - no new tests; running ones end within 5 s; then the loop is left. */
 void nd_server_stop(struct nd_server *s, const char *reason);
 

@@ -177,8 +177,19 @@ static double seconds_of(uint64_t ns)
 	return (double)ns / (double)ND_NS_PER_S;
 }
 
-static void fill_ask(const struct nd_plan *plan, struct nd_result_ask *ask)
+/* Open-ended: the plan has room, the run has what came. */
+static uint64_t flows_of(const struct nd_test *t, uint64_t workload)
 {
+	const struct nd_part *part = t->side.parts.v;
+
+	if (t->plan->open_ended && t->told_result && workload < t->side.parts.n)
+		return part[workload].flows.n;
+	return t->plan->workload[workload].flows;
+}
+
+static void fill_ask(const struct nd_test *t, struct nd_result_ask *ask)
+{
+	const struct nd_plan *plan = t->plan;
 	bool by_bytes = false;
 
 	_Static_assert(ND_COUNTOF(ask->workload) >= ND_MAX_WORKLOADS, "every workload has a place");
@@ -189,7 +200,7 @@ static void fill_ask(const struct nd_plan *plan, struct nd_result_ask *ask)
 		ask->workload[i].client_active = w->active == ND_CLIENT;
 		ask->workload[i].datagram = nd_plan_is_datagram(w);
 		ask->workload[i].transactions = w->load && !strcmp(w->load, "rr");
-		ask->workload[i].flows = w->flows;
+		ask->workload[i].flows = flows_of(t, i);
 		ask->workload[i].message_bytes = w->message_bytes;
 		ask->workload[i].total_bytes = w->total_bytes;
 		ask->workload[i].rate_bps = w->rate_bps;
@@ -285,7 +296,7 @@ int nd_outcome_result(const struct nd_test *t, struct nd_result *ret, struct nd_
 	r = fill_sides(t, ret);
 	if (r < 0)
 		return nd_fail(err, r, "no memory for the result");
-	fill_ask(t->plan, &ask);
+	fill_ask(t, &ask);
 	r = nd_result_join(ret, &ask, err);
 	if (!t->plan->face) {
 		drop_flows(ret->client);

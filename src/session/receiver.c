@@ -234,8 +234,13 @@ static int open_doors(struct nd_receiver *v, struct nd_err *err)
 
 		if (!v->dialect->listens(v->test.dialog, c, &n))
 			continue;
-		for (unsigned i = 0; r == 0 && i < n; i++)
+		for (unsigned i = 0; r == 0 && i < n; i++) {
 			r = open_door(v, c, i, err);
+			if (r < 0 && v->lenient) {
+				nd_log(ND_LOG_WARN, "%s: not served", err->text);
+				r = 0;
+			}
+		}
 	}
 	return r;
 }

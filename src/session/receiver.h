@@ -19,7 +19,8 @@ struct nd_receiver {
 	struct nd_loop *loop;
 	const struct nd_here *here;
 	const struct nd_sink *sink;
-	bool hold; /* test after test */
+	bool lenient; /* a port that cannot be had is named, the others are served */
+	bool hold;    /* test after test */
 	void (*finished)(void *user, struct nd_result *r);
 	void *finished_user;
 	void (*ended)(void *user, enum nd_ending ending,

@@ -61,18 +61,24 @@ static void log_line(const struct nd_served *c, const char *text)
 	       nd_addr_text(&c->test.peer, false, peer, sizeof(peer)), text);
 }
 
-static void log_result(const struct nd_served *c, const struct nd_result *r)
+void nd_served_line(const struct nd_result *r, struct nd_str *out)
 {
 	const struct nd_direction *d = r->directions.v;
-	nd_auto_str line = { 0 };
 
 	for (uint64_t i = 0; i < r->directions.n; i++) {
-		nd_str_add(&line, i ? "; " : "");
-		add_direction(&line, &d[i]);
+		nd_str_add(out, i ? "; " : "");
+		add_direction(out, &d[i]);
 	}
 	if (r->partial)
-		nd_str_addf(&line, " (partial: %s)",
+		nd_str_addf(out, " (partial: %s)",
 			    r->partial_reason ? r->partial_reason : "ended early");
+}
+
+static void log_result(const struct nd_served *c, const struct nd_result *r)
+{
+	nd_auto_str line = { 0 };
+
+	nd_served_line(r, &line);
 	log_line(c, nd_str_text(&line));
 }
 
@@ -187,8 +193,7 @@ static void on_gone(void *user)
 	nd_served_free(c);
 	if (was_it)
 		nd_server_stop(s, "the server has answered its test");
-	if (s->is_stopping && !s->tests)
-		nd_loop_quit(s->loop);
+	nd_server_may_leave(s);
 }
 
 static const struct nd_test_ops served_ops = {
@@ -286,6 +291,12 @@ void nd_served_free(struct nd_served *c)
 	free(c);
 }
 
+void nd_server_may_leave(struct nd_server *s)
+{
+	if (s->is_stopping && !s->tests && !nd_also_is_open(s))
+		nd_loop_quit(s->loop);
+}
+
 void nd_server_stop(struct nd_server *s, const char *reason)
 {
 	struct nd_served *c, *next;
@@ -300,6 +311,6 @@ void nd_server_stop(struct nd_server *s, const char *reason)
 		next = c->next;
 		nd_test_stop(&c->test, reason); /* it is freed from the loop, not in here */
 	}
-	if (!s->tests)
-		nd_loop_quit(s->loop);
+	nd_also_stop(s, reason);
+	nd_server_may_leave(s);
 }

@@ -122,13 +122,14 @@ static int set_up(struct nd_server *s, struct nd_err *err)
 		r = nd_lobby_new(s->loop, &cfg, &s->lobby, err);
 	if (r == 0)
 		r = nd_doors_open(s, err);
-	return r;
+	return r < 0 ? r : nd_also_open(s, err);
 }
 
 static void tear_down(struct nd_server *s)
 {
 	while (s->tests)
 		nd_served_free(s->tests);
+	nd_also_done(s);
 	nd_lobby_free(s->lobby);
 	nd_timer_free(s->guard);
 	nd_loop_free(s->loop);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Other tools' receivers beside the native server, in the same loop. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "session/receiver.h"
+
+struct nd_also {
+	struct nd_receiver receiver;
+	struct nd_server *server; /* borrowed */
+	uint64_t tests;
+	bool is_open;
+};
+
+static void on_finished(void *user, struct nd_result *r)
+{
+	struct nd_also *a = user;
+	const struct nd_server *s = a->server;
+	nd_auto_str line = { 0 };
+
+	nd_served_line(r, &line);
+	nd_log(ND_LOG_INFO, "%s test %llu: %s", a->receiver.plan->dialect,
+	       (unsigned long long)++a->tests, nd_str_text(&line));
+	if (s->finished)
+		s->finished(s->finished_user, r);
+}
+
+static void on_ended(void *user, enum nd_ending ending, const struct nd_err *err)
+{
+	struct nd_also *a = user;
+
+	if (!a->server->is_stopping && (ending == ND_END_FAILED || ending == ND_END_PEER))
+		nd_log(ND_LOG_INFO, "%s: %s", a->receiver.plan->dialect, err->text);
+	a->is_open = false;
+	nd_server_may_leave(a->server);
+}
+
+int nd_also_open(struct nd_server *s, struct nd_err *err)
+{
+	const struct nd_serve *policy = &s->plan->serve;
+	int r = 0;
+
+	s->also = calloc(policy->also.n + 1, sizeof(*s->also));
+	if (!s->also)
+		return nd_fail(err, -ENOMEM, "no memory for other tools' receivers");
+	for (; r == 0 && s->also_n < policy->also.n; s->also_n++) {
+		struct nd_also *a = &s->also[s->also_n];
+
+		*a = (struct nd_also){ .server = s, .is_open = true };
+		a->receiver = (struct nd_receiver){ .plan = policy->also_plan[s->also_n],
+						    .loop = s->loop,
+						    .here = &s->here,
+						    .lenient = true,
+						    .hold = true,
+						    .finished = on_finished,
+						    .finished_user = a,
+						    .ended = on_ended,
+						    .user = a };
+		r = nd_receiver_open(&a->receiver, err);
+		if (r == 0)
+			nd_log(ND_LOG_INFO, "serving %s too", policy->also.v[s->also_n]);
+	}
+	return r;
+}
+
+void nd_also_stop(struct nd_server *s, const char *reason)
+{
+	for (uint64_t i = 0; i < s->also_n; i++)
+		nd_receiver_stop(&s->also[i].receiver, reason);
+}
+
+bool nd_also_is_open(const struct nd_server *s)
+{
+	for (uint64_t i = 0; i < s->also_n; i++) {
+		if (s->also[i].is_open)
+			return true;
+	}
+	return false;
+}
+
+void nd_also_done(struct nd_server *s)
+{
+	for (uint64_t i = 0; i < s->also_n; i++)
+		nd_receiver_done(&s->also[i].receiver);
+	free(s->also);
+}
