@@ -153,32 +153,43 @@ int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err 
 	return 0;
 }
 
+static bool keep_gift(struct nd_worker *w, uint64_t flow, int fd)
+{
+	if (w->gift_n == w->gift_room) {
+		size_t room = w->gift_room ? w->gift_room * 2 : 64;
+		struct nd_gift *more = realloc(w->gifts, room * sizeof(*w->gifts));
+
+		if (!more)
+			return false;
+		w->gifts = more;
+		w->gift_room = room;
+	}
+	w->gifts[w->gift_n++] = (struct nd_gift){ flow, fd };
+	return true;
+}
+
+/* Takes @fd. */
 static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *err)
 {
-	nd_auto_fd int mine = fd;
-	int e = 0;
+	bool kept;
+	int e;
 
 	if (w->pair[0] >= 0) {
 		e = nd_table_send(w->pair[0], flow, fd);
+		nd_close_p(&fd);
 		wake(w);
 		return e < 0 ? nd_fail(err, e, "handing flow %llu to its worker",
 				       (unsigned long long)flow)
 			     : 0;
 	}
 	pthread_mutex_lock(&w->lock);
-	if (w->gift_n == w->gift_room) {
-		size_t room = w->gift_room ? w->gift_room * 2 : 64;
-		struct nd_gift *more = realloc(w->gifts, room * sizeof(*more));
-
-		e = more ? 0 : -ENOMEM;
-		w->gifts = more ? more : w->gifts;
-		w->gift_room = more ? room : w->gift_room;
-	}
-	if (e == 0)
-		w->gifts[w->gift_n++] = (struct nd_gift){ flow, nd_take_fd(&mine) };
+	kept = keep_gift(w, flow, fd);
 	pthread_mutex_unlock(&w->lock);
 	wake(w);
-	return e < 0 ? nd_fail(err, e, "no memory for flow %llu", (unsigned long long)flow) : 0;
+	if (kept)
+		return 0;
+	nd_close_p(&fd);
+	return nd_fail(err, -ENOMEM, "no memory for flow %llu", (unsigned long long)flow);
 }
 
 int nd_run_give(struct nd_run *r, uint64_t flow, int fd, struct nd_err *err)

@@ -103,7 +103,7 @@ static int keep_family(struct client *c, struct nd_err *err)
 static int link_addresses(struct client *c, const struct nd_verb_item *v, struct nd_addr *to,
 			  size_t *ret_n, struct nd_err *err)
 {
-	const struct nd_port_class *class = &c->test.dialect->ports[v->port_class];
+	const struct nd_port_class *kind = &c->test.dialect->ports[v->port_class];
 
 	*ret_n = 1;
 	nd_routes_number(&c->routes, c->plan);
@@ -111,7 +111,7 @@ static int link_addresses(struct client *c, const struct nd_verb_item *v, struct
 		*ret_n = c->to_n;
 		memcpy(to, c->to, c->to_n * sizeof(*to));
 
-	} else if (class->many) {
+	} else if (kind->many) {
 		if (!nd_routes_flow(&c->routes, v->index, to))
 			return nd_fail(err, -EINVAL, "there is no flow %u", v->index);
 	} else if (v->index < c->routes.n) {
@@ -121,7 +121,7 @@ static int link_addresses(struct client *c, const struct nd_verb_item *v, struct
 		return nd_fail(err, -EINVAL, "there is no host %u", v->index);
 	}
 	for (size_t i = 0; i < *ret_n; i++)
-		nd_addr_set_port(&to[i], (uint16_t)(nd_addr_port(&to[i]) + class->offset));
+		nd_addr_set_port(&to[i], (uint16_t)(nd_addr_port(&to[i]) + kind->offset));
 	return 0;
 }
 

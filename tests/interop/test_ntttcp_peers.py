@@ -885,7 +885,13 @@ def test_sender_of_two_receivers(host, base, folder):
         proc = ntttcp.start(folder, host, ["ntttcp", "-s", "-m", "1,*,127.0.0.1", "1,*,127.0.0.2",
                                            "-p", base, "-W", 1, "-t", 1])
         for peer in (first, second):
-            agree(peer, 2)
+            peer.answer()
+            assert peer.hear() == X
+        for peer in (first, second):
+            peer.say(FREE)
+        for peer in (first, second):
+            assert peer.hear() == 2
+            peer.say(2)
         for peer in (first, second):
             peer.take()
         for peer in (first, second):

@@ -222,7 +222,8 @@ static void large_results_cross(void **state)
 		struct nd_dialog_facts facts;
 		const struct nd_part *part;
 
-		p->end[ND_CLIENT].plan.workload[0].flows = rows[i].flows; /* what it asks, it may get */
+		p->end[ND_CLIENT].plan.workload[0].flows =
+			rows[i].flows; /* what it asks, it may get */
 		run_for(p, ND_NS_PER_S);
 		give_large_result(p, ND_SERVER, rows[i].flows, rows[i].text);
 		pump(p);

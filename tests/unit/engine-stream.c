@@ -429,6 +429,52 @@ static void two_workers_rr(void **state)
 	}
 }
 
+/* The last receiver comes while the others run; the end is told, since more might come. */
+static void add_late(struct rig *r, uint64_t now_ns)
+{
+	struct nd_flow *late = &r->flows[3];
+
+	if (r->io.flow_count == 3) {
+		r->io.flow_count = 4;
+		nd_flow_begin(&r->io, late, now_ns);
+		assert_int_equal(rig_engine(r->engine)->add(&r->io, late), 0);
+	} else if (r->io.done_count == 4) {
+		r->io.quit = true;
+	}
+}
+
+static void takes_late_flows(void **state)
+{
+	const char *engine;
+
+	(void)state;
+	for (size_t n = 0; (engine = rig_alike("epoll", n)); n++) {
+		struct rig r = { .wl = { .message_bytes = 100000, .total_bytes = 20000000 },
+				 .engine = engine,
+				 .load = "stream",
+				 .frame = "pattern",
+				 .transport = "tcp",
+				 .pairs = 2,
+				 .on_edge = add_late };
+
+		if (!rig_has(engine))
+			continue;
+		rig_open(&r);
+		rig_engine(engine)->close(&r.io);
+		r.io.open_ended = true;
+		r.io.flow_count = 3;
+		r.io.flow_room = 4;
+		assert_int_equal(rig_engine(engine)->open(&r.io, NULL), 0);
+		rig_run(&r);
+		assert_int_equal(r.io.flow_count, 4);
+		assert_int_equal(r.flows[2].c.rx_bytes, 10000000);
+		assert_int_equal(r.flows[3].c.rx_bytes, 10000000);
+		assert_int_equal(r.io.c[0].rx_corrupt, 0);
+		rig_check_sums(&r);
+		rig_close(&r);
+	}
+}
+
 struct null_case {
 	const char *load, *frame, *transport;
 	uint64_t total, run_ns;
@@ -499,10 +545,15 @@ static void finds_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(moves_streams),  cmocka_unit_test(moves_requests),
-		cmocka_unit_test(keeps_errors),   cmocka_unit_test(notices_closed_peer),
-		cmocka_unit_test(wakes),          cmocka_unit_test(two_workers_stream),
-		cmocka_unit_test(two_workers_rr), cmocka_unit_test(null_moves_nothing),
+		cmocka_unit_test(moves_streams),
+		cmocka_unit_test(moves_requests),
+		cmocka_unit_test(keeps_errors),
+		cmocka_unit_test(notices_closed_peer),
+		cmocka_unit_test(wakes),
+		cmocka_unit_test(two_workers_stream),
+		cmocka_unit_test(two_workers_rr),
+		cmocka_unit_test(takes_late_flows),
+		cmocka_unit_test(null_moves_nothing),
 		cmocka_unit_test(finds_by_name),
 	};
 
