@@ -299,7 +299,7 @@ static const struct nd_opt output_rows[] = {
 	{ .letter = 'q', .name = "quiet", .type = ND_OPT_FLAG, AT(bool, out.quiet),
 	  .common = true, .help = "no interim lines" },
 	{ .letter = 'v', .name = "verbose", .type = ND_OPT_FLAG, AT(bool, out.verbose),
-	  .common = true, .help = "a row for each flow, more facts" },
+	  .common = true, .help = "rows for all flows, however many; more facts" },
 	{ .name = "trace-control", .type = ND_OPT_FLAG, AT(bool, trace_control),
 	  .help = "show control messages on stderr" },
 	{ 0 }

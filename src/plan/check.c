@@ -514,7 +514,15 @@ int nd_plan_limits(const struct nd_plan *plan, const struct nd_serve *policy, st
 			       ULL(flows), ULL(policy->max_flows));
 	if (!policy->max_time_ns || asked_ns <= policy->max_time_ns)
 		return 0;
-	return nd_fail(err, -EPERM, "-t: a test of %s is over the %s that this server allows",
+	if (plan->workloads && plan->workload[0].total_bytes && asked_ns >= ND_MAX_NS)
+		return nd_fail(
+			err, -EPERM,
+			"-n: this server allows at most %s, warm-up and cool-down included: "
+			"give -t, too",
+			nd_format_unit(policy->max_time_ns, ND_UNIT_TIME_NS, limit, sizeof(limit)));
+	return nd_fail(err, -EPERM,
+		       "-t: a test of %s, warm-up and cool-down included, is over the %s that this "
+		       "server allows",
 		       nd_format_unit(asked_ns, ND_UNIT_TIME_NS, asked, sizeof(asked)),
 		       nd_format_unit(policy->max_time_ns, ND_UNIT_TIME_NS, limit, sizeof(limit)));
 }

@@ -87,7 +87,7 @@ static void interim_line(struct nd_str *out, const struct nd_progress_event *ev)
 		nd_str_addf(out, "[%6.2f s]", ev->interval->end_s);
 	else
 		nd_str_add(out, "[     - s]");
-	if (ev->direction) {
+	if (ev->direction && !ev->alone) {
 		nd_str_addc(out, ' ', 1);
 		nd_report_clean(out, ev->direction);
 		nd_str_addc(out, ' ', 1);

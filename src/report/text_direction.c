@@ -160,7 +160,8 @@ static void put_datagrams(struct nd_str *out, const struct nd_direction *d)
 	nd_auto_str lost = { 0 };
 
 	nd_line_figure(&l, ", ", "read at", row("messages_per_s"), d);
-	nd_line_figure(&l, "; ", "sent", nd_report_row(&nd_loss_table, "sent"), &d->loss);
+	nd_line_figure(&l, "; ", "whole run: sent", nd_report_row(&nd_loss_table, "sent"),
+		       &d->loss);
 	nd_line_figure(&l, ", ", "received", nd_report_row(&nd_loss_table, "received"), &d->loss);
 	if (d->loss.lost != ND_UNKNOWN) {
 		nd_str_addf(&lost, "lost %llu", (unsigned long long)d->loss.lost);

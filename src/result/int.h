@@ -46,12 +46,10 @@ static inline bool nd_known(uint64_t v)
 	return v != ND_UNKNOWN;
 }
 
-/* Datagrams this small carry no sequence number: they are only counted. */
-#define ND_NUMBERED_BYTES 8u
-
-static inline bool nd_numbered(const struct nd_direction *d)
+/** nd_distinct() - datagrams received once or more; where they carry no numbers, all that came. */
+static inline uint64_t nd_distinct(uint64_t unique, uint64_t messages)
 {
-	return d->message_bytes >= ND_NUMBERED_BYTES;
+	return nd_known(unique) ? unique : messages;
 }
 
 /** nd_minus() - @a - @b, never below 0; unknown when one of them is. */

@@ -63,8 +63,8 @@ static void join_run(const struct nd_join *j)
 		return;
 	if (lossy(d))
 		d->agreed = nd_known(j->tx->run.tx_messages) &&
-			    j->tx->run.tx_messages == (nd_numbered(d) ? j->rx->run.rx_unique
-								      : j->rx->run.rx_messages);
+			    j->tx->run.tx_messages ==
+				    nd_distinct(j->rx->run.rx_unique, j->rx->run.rx_messages);
 	else
 		d->agreed = nd_known(d->total_sent_bytes) &&
 			    d->total_sent_bytes == d->total_received_bytes;
@@ -99,10 +99,8 @@ static void join_loss(const struct nd_join *j)
 		l->sent = j->tx->run.tx_messages;
 		l->offered = nd_plus(l->sent, l->refused);
 	}
-	if (j->rx && !nd_numbered(j->d)) {
-		l->received = j->rx->run.rx_messages;
-	} else if (j->rx) {
-		l->received = j->rx->run.rx_unique;
+	if (j->rx) {
+		l->received = nd_distinct(j->rx->run.rx_unique, j->rx->run.rx_messages);
 		l->duplicate = j->rx->run.rx_duplicate;
 		l->reordered = j->rx->run.rx_reordered;
 	}

@@ -173,12 +173,12 @@ static void join_flow_received(const struct nd_direction *d, const struct nd_par
 	ret->received_bytes = rx->rx_bytes;
 	ret->reads = rx->rx_messages;
 	ret->group = rx->group;
-	if (d->datagram && !d->transactional && nd_numbered(d)) {
-		ret->received_messages = rx->rx_unique;
+	if (d->datagram && !d->transactional) {
+		ret->received_messages = nd_distinct(rx->rx_unique, rx->rx_messages);
 		ret->duplicate_messages = rx->rx_duplicate;
 		ret->reordered_messages = rx->rx_reordered;
 		ret->jitter_us = rx->jitter_us;
-	} else if (d->datagram || d->transactional) {
+	} else if (d->transactional) {
 		ret->received_messages = rx->rx_messages;
 	}
 	if (!ret->error)

@@ -110,7 +110,7 @@ static const struct nd_field flow_rows[] = {
 static const struct nd_field tcp_rows[] = {
 	ND_U64(V, flows_sampled, ND_M_COUNT, 0, "flows sampled",
 	       "Flows whose tcp_info was read while the test ran."),
-	ND_U64(V, retransmits, ND_M_COUNT, TEXT, "retransmits",
+	ND_U64(V, retransmits, ND_M_COUNT, TEXT, "retransmits in the whole run",
 	       "Segments sent again, all flows, whole run."),
 	ND_F64(V, rtt_min_us, ND_M_US, TEXT, "RTT min", "Smallest round-trip time."),
 	ND_F64(V, rtt_mean_us, ND_M_US, TEXT, "mean",

@@ -74,7 +74,8 @@ static void say_same_host(const struct subject *s, struct nd_str *out)
 
 static bool is_loopback(const struct subject *s)
 {
-	return s->side->nic_facts.is_loopback;
+	/* one host says as much already */
+	return s->side->nic_facts.is_loopback && !s->r->same_host;
 }
 
 static void say_loopback(const struct subject *s, struct nd_str *out)

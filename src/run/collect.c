@@ -336,8 +336,8 @@ static int lane_rtt(const struct nd_run *r, unsigned lane, struct nd_part *p)
 	int e = 0;
 
 	for (uint32_t i = 0; i < r->worker_n && e == 0; i++)
-		if (r->workers[i].io.rtt[lane])
-			e = nd_hist_view_take(&all, r->workers[i].io.rtt[lane]);
+		if (r->workers[i].rtt_window[lane])
+			e = nd_hist_view_take(&all, r->workers[i].rtt_window[lane]);
 	if (e == 0 && all.count) {
 		p->rtt_count = all.count;
 		p->rtt_min_us = (double)all.min_ns / 1e3;
@@ -366,6 +366,26 @@ static int lane_intervals(const struct nd_run *r, unsigned lane, struct nd_arena
 	for (uint32_t i = 0; i + 1 < most; i++)
 		nd_run_interval(r, lane, i, &v[i]);
 	return 0;
+}
+
+/* Nothing in these datagrams tells one from another: they are counted, no more. */
+static void without_numbers(struct nd_part *p)
+{
+	struct nd_flow_row *row = p->flows.v;
+	struct nd_totals *totals[] = { &p->window, &p->run };
+
+	for (size_t i = 0; i < ND_COUNTOF(totals); i++) {
+		totals[i]->rx_unique = totals[i]->rx_duplicate = ND_UNKNOWN;
+		totals[i]->rx_reordered = totals[i]->rx_highest = ND_UNKNOWN;
+	}
+	for (uint64_t i = 0; i < p->flows.n; i++)
+		row[i].rx_unique = row[i].rx_duplicate = row[i].rx_reordered = ND_UNKNOWN;
+	p->jitter_us = NAN;
+}
+
+static bool is_numbered(const struct nd_lane *l)
+{
+	return l->frame->takes && l->workload->message_bytes >= 8;
 }
 
 /* What was in force on the lane's sockets when they were closed, read from the first. */
@@ -408,6 +428,8 @@ int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a, struct 
 	if (e < 0)
 		return nd_fail(err, e, "no memory for the results of %llu flows",
 			       (unsigned long long)l->workload->flows);
+	if (nd_is_datagram(l) && !is_numbered(l))
+		without_numbers(ret);
 	ret->tx_technique = ret->rx_technique = l->xfer->name;
 	lane_facts(r, lane, a, ret);
 	ret->engine = r->workers[0].engine ? r->workers[0].engine->name : NULL;

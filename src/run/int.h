@@ -81,6 +81,8 @@ struct nd_worker {
 	struct nd_series series[ND_MAX_WORKLOADS];
 	uint64_t *retransmits[ND_MAX_WORKLOADS]; /* at each mark, sampled; owned, may be NULL */
 	struct nd_tcp_tally tcp[ND_MAX_WORKLOADS];
+	/* round trips of the measured window, and all others; io.rtt points to the one in use */
+	struct nd_hist *rtt_window[ND_MAX_WORKLOADS], *rtt_rest[ND_MAX_WORKLOADS];
 	struct nd_net_facts
 		facts[ND_MAX_WORKLOADS]; /* first socket of each lane; strings in .arena */
 	bool has_facts[ND_MAX_WORKLOADS];
@@ -141,6 +143,7 @@ struct nd_run {
 	_Atomic bool stop;          /* a command, as start_ns */
 	_Atomic bool window_closed; /* main: all workers are past the window; sampler samples now */
 	bool own_tables, sampling;
+	bool by_bytes; /* some workload ends by bytes, not by time */
 	bool has_before, has_window_start, has_window_end, has_after;
 };
 

@@ -101,9 +101,16 @@ static struct nd_flow_bytes bytes_of(const struct nd_flow *f)
 	return (struct nd_flow_bytes){ f->c.tx_bytes, f->c.rx_bytes };
 }
 
+static void use_hist(struct nd_worker *w, struct nd_hist *const *hist)
+{
+	for (unsigned i = 0; i < w->run->lane_n; i++)
+		w->io.rtt[i] = hist[i];
+}
+
 static void open_window(struct nd_worker *w)
 {
 	w->window_from = w->marks - 1;
+	use_hist(w, w->rtt_window);
 	for (uint32_t i = 0; i < w->io.flow_count; i++)
 		w->flows[i].at_start = bytes_of(&w->flows[i]);
 }
@@ -111,6 +118,7 @@ static void open_window(struct nd_worker *w)
 static void close_window(struct nd_worker *w, uint64_t at_ns)
 {
 	w->window_to = w->marks - 1;
+	use_hist(w, w->rtt_rest);
 	w->window_end_ns = at_ns;
 	for (uint32_t i = 0; i < w->io.flow_count; i++)
 		w->flows[i].at_end = bytes_of(&w->flows[i]);
@@ -134,18 +142,22 @@ static void pass_phases(struct nd_worker *w)
 		w->edge_rel_ns = nd_schedule_next(s, w->phase, w->edge_rel_ns);
 }
 
+/* The peer has finished, and this worker sends nothing any more: it only waits for the tail. */
+static bool is_waiting(const struct nd_worker *w)
+{
+	return w->phase == ND_PHASE_DRAIN || (w->draining && w->active_left == 0);
+}
+
 static void set_edge(struct nd_worker *w, uint64_t now_ns)
 {
-	uint64_t poll_ns = now_ns + DRAIN_POLL_NS;
+	uint64_t edge_ns = w->start_ns + w->edge_rel_ns;
 
 	if (w->phase == ND_PHASE_DRAIN)
-		w->io.edge_ns = poll_ns;
+		w->io.edge_ns = now_ns + DRAIN_POLL_NS;
+	else if (is_waiting(w))
+		w->io.edge_ns = ND_MIN(edge_ns, now_ns + DRAIN_POLL_NS);
 	else
-		w->io.edge_ns = w->start_ns + w->edge_rel_ns;
-	if (w->draining)
-		w->io.edge_ns = ND_MIN(w->io.edge_ns, poll_ns);
-	if (w->phase != ND_PHASE_DRAIN)
-		w->io.edge_ns = ND_MIN(w->io.edge_ns, w->sample_ns);
+		w->io.edge_ns = ND_MIN(edge_ns, w->sample_ns);
 }
 
 void nd_phase_begin(struct nd_worker *w, uint64_t now_ns)
@@ -195,17 +207,21 @@ static void check_drained(struct nd_worker *w, uint64_t now_ns)
 		w->io.quit = true;
 }
 
+/* The tail of a run that ends by bytes belongs to its last interval; time goes on by the schedule. */
+static bool has_edges(const struct nd_worker *w)
+{
+	return w->phase != ND_PHASE_DRAIN && !(w->run->by_bytes && is_waiting(w));
+}
+
 void nd_phase_edge(struct nd_io *io, uint64_t now_ns)
 {
 	struct nd_worker *w = io->run;
 
-	/* receivers of a sender that has finished only wait for the tail: that is part of the last interval */
-	while (w->phase != ND_PHASE_DRAIN && !(w->draining && w->active_left == 0) &&
-	       now_ns >= w->start_ns + w->edge_rel_ns) {
+	while (has_edges(w) && now_ns >= w->start_ns + w->edge_rel_ns) {
 		mark(w, now_ns);
 		pass_phases(w);
 	}
-	if (w->phase == ND_PHASE_DRAIN || w->draining)
+	if (is_waiting(w))
 		check_drained(w, now_ns);
 	else
 		sample_some(w, now_ns);

@@ -120,6 +120,8 @@ int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err 
 	r->main_fd = r->sampler_fd = -1;
 	r->lane_n = (unsigned)cfg->plan->workloads;
 	r->flow_n = nd_plan_flows(cfg->plan);
+	for (unsigned i = 0; i < r->lane_n; i++)
+		r->by_bytes |= cfg->plan->workload[i].total_bytes > 0;
 	plan_schedule(r);
 	e = nd_lanes_fill(cfg->plan, r->lanes, err);
 	if (e == 0)
@@ -240,20 +242,18 @@ uint64_t nd_run_flows_given(const struct nd_run *r, uint64_t *ret_open)
 static void close_window(struct nd_run *r)
 {
 	uint64_t one = 1;
-	bool by_bytes = false;
 
-	for (unsigned i = 0; i < r->lane_n; i++)
-		by_bytes |= r->lanes[i].workload->total_bytes > 0;
-	if (!by_bytes || atomic_load_explicit(&r->window_closed, memory_order_relaxed))
+	if (!r->by_bytes || atomic_load_explicit(&r->window_closed, memory_order_relaxed))
 		return;
 	atomic_store_explicit(&r->window_closed, true, memory_order_release);
 	(void)!write(r->sampler_fd, &one, sizeof(one)); /* full counter: awake anyway */
 }
 
-static bool sends(const struct nd_run *r)
+/* Has this end flows of the kind: those that send (ask), or those that receive (answer)? */
+static bool has_flows(const struct nd_run *r, bool active)
 {
 	for (unsigned i = 0; i < r->lane_n; i++) {
-		if (nd_is_active(r, i))
+		if (nd_is_active(r, i) == active)
 			return true;
 	}
 	return false;
@@ -271,7 +271,7 @@ enum nd_run_state nd_run_poll(struct nd_run *r)
 
 	(void)!read(r->main_fd, &n, sizeof(n)); /* nothing there: the state is read all the same */
 	n = (uint64_t)least_state(r);
-	if (n == ND_WORKER_SENT && sends(r))
+	if (n == ND_WORKER_SENT && has_flows(r, true))
 		close_window(r);
 	return states[n];
 }
@@ -305,7 +305,9 @@ void nd_run_start(struct nd_run *r, uint64_t at_ns)
 
 void nd_run_finish(struct nd_run *r, uint64_t quiet_ns, uint64_t deadline_ns)
 {
-	if (!sends(r))
+	if (!has_flows(r, false))
+		return; /* this end waits for nobody */
+	if (!has_flows(r, true))
 		close_window(r);
 	atomic_store_explicit(&r->finish_deadline_ns, deadline_ns, memory_order_release);
 	atomic_store_explicit(&r->quiet_ns, ND_MAX(quiet_ns, 1), memory_order_release);
@@ -329,7 +331,8 @@ static void free_worker(struct nd_worker *w, unsigned lanes)
 	free(w->last);
 	for (unsigned i = 0; i < lanes; i++) {
 		nd_series_done(&w->series[i]);
-		nd_hist_free(w->io.rtt[i]);
+		nd_hist_free(w->rtt_window[i]);
+		nd_hist_free(w->rtt_rest[i]);
 		nd_hist_free(w->tcp[i].rtt);
 		free(w->retransmits[i]);
 	}

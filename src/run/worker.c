@@ -28,8 +28,10 @@ static int open_series(struct nd_worker *w)
 			return e;
 		if (!nd_is_active(r, i) || w->lane_slots[i] == 0)
 			continue;
-		if (lane->load->round_trips && nd_hist_new(&w->io.rtt[i]) < 0)
+		if (lane->load->round_trips &&
+		    (nd_hist_new(&w->rtt_window[i]) < 0 || nd_hist_new(&w->rtt_rest[i]) < 0))
 			return -ENOMEM;
+		w->io.rtt[i] = w->rtt_rest[i];
 		if (!(lane->transport->caps & ND_NET_TCP_INFO))
 			continue;
 		sends_tcp = true;

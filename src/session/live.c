@@ -57,7 +57,8 @@ static void fill_joint(const struct nd_interval_sample *tx, const struct nd_inte
 	if (tx) {
 		ret->offered_bps = tx->tx_bps;
 		ret->sent_bytes = tx->tx_bytes;
-		ret->sent_messages = tx->tx_messages;
+		if (ev->datagram || ev->transactions)
+			ret->sent_messages = tx->tx_messages;
 		ret->retransmits = tx->tcp_retransmits;
 		ret->goodput_bps = tx->tx_bps; /* until the receiver says better */
 		if (ev->transactions)
@@ -66,7 +67,8 @@ static void fill_joint(const struct nd_interval_sample *tx, const struct nd_inte
 	if (rx) {
 		ret->goodput_bps = rx->rx_bps;
 		ret->received_bytes = rx->rx_bytes;
-		ret->received_messages = rx->rx_messages;
+		if (ev->datagram || ev->transactions)
+			ret->received_messages = rx->rx_messages;
 		if (ev->datagram && !ev->transactions)
 			ret->lost_messages = rx->rx_lost;
 	}
@@ -95,8 +97,8 @@ static void show_line(const struct nd_live *v, const struct moment *m, uint64_t 
 					.datagram = nd_plan_is_datagram(w),
 					.transactions = w->load && !strcmp(w->load, "rr") };
 
-	if (v->plan->workloads > 1)
-		ev.direction = w->active == ND_CLIENT ? "client to server" : "server to client";
+	ev.alone = v->plan->workloads == 1;
+	ev.direction = w->active == ND_CLIENT ? "client to server" : "server to client";
 	if (is_stub(v, own))
 		return;
 	fill_joint(is_active ? own : peer, rx, &ev, &joint);

@@ -267,11 +267,19 @@ static void propose(struct nd_test *t)
 	nd_test_queue(t, &ev);
 }
 
+/* Flows that cannot be opened are the peer's, or the path's. */
+static bool is_of_peer(int code)
+{
+	return code == -ETIMEDOUT || code == -ECONNREFUSED || code == -ECONNRESET ||
+	       code == -EHOSTUNREACH || code == -ENETUNREACH || code == -EPROTO;
+}
+
 static void finish(struct nd_test *t, const struct nd_verb_item *v)
 {
 	if (v->what == ND_DO_FAIL) {
 		t->err = v->err;
-		end_dialog(t, v->peer_fault ? ND_END_PEER : ND_END_FAILED);
+		end_dialog(t,
+			   v->peer_fault || is_of_peer(v->err.code) ? ND_END_PEER : ND_END_FAILED);
 		return;
 	}
 	t->reason = v->reason;

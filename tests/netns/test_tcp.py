@@ -258,3 +258,12 @@ def test_flows_of_a_busy_server_are_counted_apart(pair, stream_json, netdyno, sl
     assert "overlapped" in warnings(report)
     other.stop()
     poll("line of the other test", lambda: "test 1 from" in pair.server.stderr, 10 * slow)
+
+
+@pytest.mark.parametrize("flags", [(), ("-R",), ("--bidir",), ("-u", "-b", "10M")])
+def test_window_is_not_cut_by_the_drain_limit(pair, stream_json, flags):
+    """The limit on waiting for the tail counts from the end of sending, not from the start."""
+    report = run(pair, stream_json, "-t", "3s", "--warmup", "0", "--drain", "1s", *flags)
+    for direction in report["directions"]:
+        assert direction["window_s"] > 2.8
+    assert not report["partial"]

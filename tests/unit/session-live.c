@@ -115,7 +115,8 @@ static void both_ends_make_a_line(void **state)
 				add(&s, false, 0, pairs[row].peer_tx, pairs[row].peer_rx);
 			assert_int_equal(s.n, 1);
 			assert_true(s.ev[0].from_receiver);
-			assert_null(s.ev[0].direction);
+			assert_non_null(s.ev[0].direction);
+			assert_true(s.ev[0].alone);
 			assert_true(s.joint[0].goodput_bps == pairs[row].goodput);
 			assert_true(s.joint[0].offered_bps == pairs[row].offered);
 			end(&s);
