@@ -40,6 +40,7 @@ class Netdyno:
     name, port = "netdyno", 7575  # port: where the payload goes
     ready_port = port
     serves_once = False
+    report = "json"  # format of the client's report
 
     def __init__(self):
         self.path = _program(os.environ.get("NETDYNO") or str(lib.ROOT / "build" / "netdyno"),
@@ -50,7 +51,7 @@ class Netdyno:
         return [self.path, "serve", "-p", self.port]
 
     def client(self, address, flows, seconds, cc):
-        return [self.path, "stream", address, "-p", self.port, "-o", "json", "-P", flows,
+        return [self.path, "stream", address, "-p", self.port, "-o", self.report, "-P", flows,
                 "-t", seconds, "--cc", cc]
 
     def figures(self, client, _server):

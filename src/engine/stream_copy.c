@@ -6,8 +6,7 @@
 
 #include "engine/int.h"
 
-#define RECV_BYTES (1ull << 20)
-#define MANY_BYTES (512ull << 10) /* the same with several flows: each worker has its own */
+#define RECV_BYTES (256ull << 10) /* what stays in a core's own cache beside the bytes sent */
 #define MIN_BYTES  (16ull << 10)
 #define FILL_BYTES (256ull << 10) /* a filled piece that the socket does not take is filled again */
 
@@ -39,7 +38,7 @@ static int open_copy(struct nd_io *io, unsigned lane, struct nd_err *err)
 		return nd_fail(err, -ENOMEM, "no memory for buffers");
 	io->xfer_state[lane] = s;
 	/* whatever comes is read in large pieces; an exact message needs room for itself */
-	s->rx_size = nd_plan_flows(io->plan) > 1 ? MANY_BYTES : RECV_BYTES;
+	s->rx_size = RECV_BYTES;
 	if (l->load->round_trips)
 		s->rx_size = (size_t)ND_MAX(ND_MIN(message, RECV_BYTES), MIN_BYTES);
 	s->tx_size = (size_t)ND_MIN(message, FILL_BYTES);

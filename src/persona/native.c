@@ -187,7 +187,7 @@ static const struct nd_opt test_rows[] = {
 	{ .letter = 'l', .name = "length", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
 	  AT(uint64_t, ask.message_bytes), GIVEN(ask.has_message_bytes), .min = 1, .max = ND_MAX_MESSAGE,
 	  .common = true, .help = "bytes of one send, or of one datagram",
-	  .more = "By default 1Mi, less with many flows; for UDP what the path carries without fragmentation." },
+	  .more = "By default 256Ki, less with many flows; for UDP what the path carries without fragmentation." },
 	{ .name = "shape", .type = ND_OPT_ENUM, .values = nd_load_names, AT(const char *, ask.shape),
 	  .preset = "stream", .help = "traffic shape" },
 	{ .letter = 'r', .name = "request", .type = ND_OPT_CUSTOM, .parse = parse_request, .metavar = "SIZE[,SIZE]",

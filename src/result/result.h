@@ -45,18 +45,16 @@ struct nd_totals {
 
 struct nd_flow_row {
 	uint64_t flow; /* number over the whole test */
-	uint64_t workload, worker;
+	uint64_t workload;
 	uint64_t window_tx_bytes, window_rx_bytes; /* inside the measured window */
 	uint64_t tx_bytes, rx_bytes, tx_messages, rx_messages, rx_unique, rx_duplicate,
 		rx_reordered; /* whole run */
 	uint64_t transactions;
-	int64_t first_ns,
-		last_ns; /* first and last payload, ns since the agreed start; INT64_MIN none */
+	int64_t first_ns; /* first payload, ns since the agreed start; INT64_MIN none */
 	double jitter_us;
-	uint64_t retransmits, rtt_us, min_rtt_us, cwnd_segments,
-		mss_bytes; /* TCP at the end; ND_UNKNOWN */
-	const char *error; /* what ended it early, NULL */
-	uint64_t group;    /* receivers of tools with several ports: which port; ND_UNKNOWN */
+	uint64_t retransmits, rtt_us, cwnd_segments; /* TCP at the end; ND_UNKNOWN */
+	const char *error;                           /* what ended it early, NULL */
+	uint64_t group; /* receivers of tools with several ports: which port; ND_UNKNOWN */
 };
 
 /* tcp_info over sampled flows of one workload, sender's side. */

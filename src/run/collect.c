@@ -177,13 +177,16 @@ static int64_t since_start(uint64_t at_ns, uint64_t start_ns)
 	return at_ns ? (int64_t)(at_ns - start_ns) : INT64_MIN;
 }
 
-static void tcp_row(struct nd_flow_row *row, const struct nd_tcp_sample *s)
+static uint64_t widen(uint32_t v)
 {
-	row->retransmits = s->retransmits;
-	row->rtt_us = s->rtt_us;
-	row->min_rtt_us = s->min_rtt_us;
-	row->cwnd_segments = s->cwnd_segments;
-	row->mss_bytes = s->mss_bytes;
+	return v == UINT32_MAX ? ND_UNKNOWN : v;
+}
+
+static void tcp_row(struct nd_flow_row *row, const struct nd_tcp_end *s)
+{
+	row->retransmits = widen(s->retransmits);
+	row->rtt_us = widen(s->rtt_us);
+	row->cwnd_segments = widen(s->cwnd_segments);
 }
 
 static void flow_row(const struct nd_run *r, const struct nd_worker *w, uint32_t slot,
@@ -195,7 +198,6 @@ static void flow_row(const struct nd_run *r, const struct nd_worker *w, uint32_t
 
 	row->flow = f->tx.flow;
 	row->workload = f->workload;
-	row->worker = w->index;
 	row->window_tx_bytes += f->at_end.tx - f->at_start.tx;
 	row->window_rx_bytes += f->at_end.rx - f->at_start.rx;
 	row->tx_bytes += f->c.tx_bytes;
@@ -206,12 +208,10 @@ static void flow_row(const struct nd_run *r, const struct nd_worker *w, uint32_t
 	row->rx_duplicate += f->c.rx_duplicate;
 	row->rx_reordered += f->c.rx_reordered;
 	row->transactions += f->c.transactions;
-	row->retransmits = row->rtt_us = row->min_rtt_us = ND_UNKNOWN;
-	row->cwnd_segments = row->mss_bytes = ND_UNKNOWN;
+	row->retransmits = row->rtt_us = row->cwnd_segments = ND_UNKNOWN;
 	if (f->half != 0)
 		return;
 	row->first_ns = since_start(f->first_ns, start);
-	row->last_ns = since_start(f->last_ns, start);
 	row->jitter_us =
 		f->rx.seq && f->rx.seq->has_transit ? f->rx.seq->jitter_ns / 1e3 : (double)NAN;
 	if (w->last && w->tcp[f->workload].rtt)
@@ -257,39 +257,26 @@ static double ratio_us(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : (double)NAN;
 }
 
-/* Sums of last samples over all flows of a lane. */
-struct tcp_sums {
-	uint64_t flows, retransmits, busy_us, rwnd_us, sndbuf_us, delivery_Bps, mss;
-};
-
-static void sum_last(const struct nd_run *r, unsigned lane, struct tcp_sums *t)
+/* Sums of last samples over all workers. */
+static void sum_last(const struct nd_run *r, unsigned lane, struct nd_tcp_tally *t)
 {
 	for (uint32_t i = 0; i < r->worker_n; i++) {
-		const struct nd_worker *w = &r->workers[i];
+		const struct nd_tcp_tally *w = &r->workers[i].tcp[lane];
 
-		for (uint32_t k = 0; w->last && k < w->lane_slots[lane]; k++) {
-			const struct nd_tcp_sample *s = &w->last[w->lane_slot[lane] + k];
-
-			if (s->retransmits == ND_UNKNOWN)
-				continue;
-			t->flows++;
-			t->retransmits += s->retransmits;
-			t->mss = s->mss_bytes;
-			if (s->busy_us == ND_UNKNOWN)
-				continue;
-			t->busy_us += s->busy_us;
-			t->rwnd_us += s->rwnd_limited_us;
-			t->sndbuf_us += s->sndbuf_limited_us;
-			t->delivery_Bps +=
-				s->delivery_rate_Bps == ND_UNKNOWN ? 0 : s->delivery_rate_Bps;
-		}
+		t->flows += w->flows;
+		t->retransmits += w->retransmits;
+		t->busy_us += w->busy_us;
+		t->rwnd_us += w->rwnd_us;
+		t->sndbuf_us += w->sndbuf_us;
+		t->delivery_Bps += w->delivery_Bps;
+		t->mss_bytes = w->flows ? w->mss_bytes : t->mss_bytes;
 	}
 }
 
 static int lane_tcp(const struct nd_run *r, unsigned lane, struct nd_part *p)
 {
 	struct nd_hist_view all = { .min_ns = UINT64_MAX };
-	struct tcp_sums t = { 0 };
+	struct nd_tcp_tally t = { 0 };
 	double cwnd = 0;
 	uint64_t cwnds = 0;
 	int e = 0;
@@ -306,7 +293,7 @@ static int lane_tcp(const struct nd_run *r, unsigned lane, struct nd_part *p)
 	}
 	p->tcp.flows_sampled = t.flows;
 	p->tcp.retransmits = t.retransmits;
-	p->tcp.mss_bytes = t.flows ? t.mss : ND_UNKNOWN;
+	p->tcp.mss_bytes = t.flows ? t.mss_bytes : ND_UNKNOWN;
 	p->tcp.rwnd_limited_ratio = ratio_us(t.rwnd_us, t.busy_us);
 	p->tcp.sndbuf_limited_ratio = ratio_us(t.sndbuf_us, t.busy_us);
 	p->tcp.cwnd_limited_ratio = 1 - ratio_us(t.rwnd_us + t.sndbuf_us, t.busy_us);

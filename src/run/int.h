@@ -51,6 +51,13 @@ struct nd_tcp_tally {
 	double cwnd_sum;
 	uint64_t cwnd_n;
 	uint32_t turn; /* next flow to sample */
+	/* sums of last samples, over flows that told */
+	uint64_t flows, retransmits, busy_us, rwnd_us, sndbuf_us, delivery_Bps, mss_bytes;
+};
+
+/* What a flow's row shows of its last tcp_info; UINT32_MAX: not told. Ten thousand of them must stay small. */
+struct nd_tcp_end {
+	uint32_t retransmits, rtt_us, cwnd_segments;
 };
 
 /* A socket on its way from the main thread to the worker that owns its flow. */
@@ -87,8 +94,7 @@ struct nd_worker {
 		facts[ND_MAX_WORKLOADS]; /* first socket of each lane; strings in .arena */
 	bool has_facts[ND_MAX_WORKLOADS];
 	struct nd_arena arena;
-	struct nd_tcp_sample
-		*last; /* owned: tcp_info of each flow at its end; NULL: no TCP sender */
+	struct nd_tcp_end *last; /* owned: of each flow; NULL: no TCP sender */
 
 	/* phases, this worker only */
 	enum nd_phase phase;

@@ -159,7 +159,38 @@ static void read_facts(struct nd_worker *w)
 	}
 }
 
-/* Last words of the sockets. */
+static uint32_t narrow(uint64_t v)
+{
+	return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
+static void add_known(uint64_t *sum, uint64_t v)
+{
+	*sum += v != ND_UNKNOWN ? v : 0;
+}
+
+/* A sender's last tcp_info: some of it for its row, the rest into the lane's sums. */
+static void read_last(const struct nd_flow *f, struct nd_tcp_tally *t, struct nd_tcp_end *ret)
+{
+	struct nd_tcp_sample s;
+
+	*ret = (struct nd_tcp_end){ UINT32_MAX, UINT32_MAX, UINT32_MAX };
+	if (f->fd < 0 || nd_tcp_sample(f->fd, &s) < 0 || s.retransmits == ND_UNKNOWN)
+		return;
+	*ret = (struct nd_tcp_end){ narrow(s.retransmits), narrow(s.rtt_us),
+				    narrow(s.cwnd_segments) };
+	t->flows++;
+	t->retransmits += s.retransmits;
+	t->mss_bytes = s.mss_bytes;
+	if (s.busy_us == ND_UNKNOWN)
+		return;
+	t->busy_us += s.busy_us;
+	add_known(&t->rwnd_us, s.rwnd_limited_us);
+	add_known(&t->sndbuf_us, s.sndbuf_limited_us);
+	add_known(&t->delivery_Bps, s.delivery_rate_Bps);
+}
+
+/* Last words of the sockets. What the loads know is of no use any more. */
 static void read_sockets(struct nd_worker *w)
 {
 	if (w->flows)
@@ -167,9 +198,10 @@ static void read_sockets(struct nd_worker *w)
 	for (uint32_t i = 0; w->flows && w->last && i < w->io.flow_count; i++) {
 		const struct nd_flow *f = &w->flows[i];
 
-		if (f->fd >= 0 && w->tcp[f->workload].rtt && nd_tcp_sample(f->fd, &w->last[i]) < 0)
-			memset(&w->last[i], 0xff, sizeof(w->last[i])); /* all unknown */
+		if (w->tcp[f->workload].rtt)
+			read_last(f, &w->tcp[f->workload], &w->last[i]);
 	}
+	free(nd_take_ptr(w->load_states));
 }
 
 /* In their own table nobody else can. */

@@ -37,8 +37,8 @@ class Peer:
         self.sync = []     # what crossed it
         self.data = []     # connections, or datagram sockets
         self.bytes = []    # that passed each of them
-        self.sizes = set() # of datagrams that came
-        self.fill = set()  # bytes that came
+        self.sizes = set()  # of datagrams that came
+        self.fill = set()   # bytes that came
         self.ended = {}    # connection: FIN or RST
         self._sockets = []
         self._threads = []
@@ -108,7 +108,7 @@ class Peer:
         self.sync += [f"{self.me} {raw[i:i + 4].hex()}" for i in range(0, len(raw), 4)]
 
     def hear(self):
-        """The next word, or FIN, or RST."""
+        """The next word, or FIN, or RST; at the end this side hangs up too."""
         raw = b""
         try:
             while len(raw) < 4:
@@ -118,10 +118,14 @@ class Peer:
                 raw += piece
         except ConnectionError:
             self.sync.append(f"{self.other} {RST}")
+            self.link.close()
             return RST
         assert len(raw) in (0, 4), f"a fragment of a word: {raw.hex()}"
         self.sync.append(f"{self.other} {raw.hex() if raw else FIN}")
-        return struct.unpack(">i", raw)[0] if raw else FIN
+        if raw:
+            return struct.unpack(">i", raw)[0]
+        self.link.close()
+        return FIN
 
     def ask(self, word):
         self.say(word)

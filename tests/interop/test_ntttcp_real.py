@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from kit import ntttcp
-from kit.net import Lab, poll, slow
+from kit.net import Lab, Timeout, poll, slow
 
 pytestmark = [pytest.mark.usefixtures("lab"), pytest.mark.limit(60)]
 
@@ -64,6 +64,18 @@ def figure(text, label):
     return float(found[1])
 
 
+def finish(receiver, is_real):
+    """The end of a receiver. The original prints its result and then, one time in a few, hangs."""
+    if not is_real:
+        ntttcp.ended(receiver, within=8)
+        return
+    receiver.wait_line("cpu busy", 10 * slow())
+    try:
+        assert receiver.wait(1.0) == 0
+    except Timeout:
+        receiver.kill()
+
+
 def command(program, role, address, base, *options):
     words = " ".join(options).format(address=address, source=base // 2).split()
     where = [role] if "-m" in words else [f"{role}{address}"]
@@ -74,8 +86,9 @@ def check(receiver, sender, seconds):
     """What both consoles say fits together."""
     for end in (receiver, sender):
         assert figure(end.stdout, "total bytes") > 0, end.describe(60)
-        # the original measures up to half a second more
-        assert seconds - 0.05 < figure(end.stdout, "test duration") < seconds + 0.8 * slow()
+        # the original measures half a second more, and more than that on a busy machine
+        more = 1.3 if end.argv[0].endswith("real") else 0.1
+        assert seconds - 0.05 < figure(end.stdout, "test duration") < seconds + more * slow()
         assert re.search(r"\t throughput\t:[0-9.]+[MG]bps$", end.stdout, re.M), end.describe(60)
 
 
@@ -90,14 +103,7 @@ def test_both_ways(net, folder, base, case, real_receives):
     first = ntttcp.start(folder, net.b, lines[0], ready="threads created|Network activity")
     second = ntttcp.start(folder, net.a, lines[1])
     ntttcp.ended(second, within=12)
-    # The original stays in a UDP read for up to half a minute, and after -N it may hang.
-    if real_receives and case in ("udp", "no sync"):
-        first.wait_line("Totals:|cpu busy", 6 * slow())
-        first.wait_line("cpu busy", 6 * slow())
-        first.send_signal(signal.SIGKILL)
-        first.wait(5)
-    else:
-        ntttcp.ended(first, within=8)
+    finish(first, real_receives)
     if case in ("longer receiver", "longer sender"):
         assert figure(second.stdout, "total bytes") > 0
         assert figure(first.stdout, "total bytes") > 0
@@ -143,7 +149,7 @@ def test_two_senders(net, folder, base, receiver, senders):
     for end in (early, late):
         ntttcp.ended(end, within=10)
         assert figure(end.stdout, "total bytes") > 0
-    ntttcp.ended(first, within=8)
+    finish(first, receiver == "real")
     assert figure(first.stdout, "total bytes") > 0
 
 
@@ -157,7 +163,7 @@ def test_busy(net, folder, base, real_receives):
     turned = ntttcp.start(folder, net.a, command(programs[1], "-s", net.b.ip4, base, "-P 1 -n 1 -t 2"))
     ntttcp.ended(turned, code=24, within=3)
     ntttcp.ended(served, within=8)
-    ntttcp.ended(first, within=8)
+    finish(first, real_receives)
 
 
 @PAIRS
@@ -179,15 +185,11 @@ def test_interrupted_sender(net, folder, base, real_receives):
         assert figure(end.stdout, "test duration") < 7.5
 
 
-@pytest.mark.parametrize("real_receives, receiver, sender", [
-    (False, "", "-N"),  # a receiver that is not told
-    (False, "-N", "-N"),
-], ids=["sync and -N", "-N and -N"])
-def test_real_sender_without_sync(net, folder, base, real_receives, receiver, sender):
-    first = ntttcp.start(folder, net.b, command("ntttcp", "-r", net.b.ip4, base, "-P 2 -t 2", receiver),
+def test_sender_without_sync_is_recognised(net, folder, base):
+    first = ntttcp.start(folder, net.b, command("ntttcp", "-r", net.b.ip4, base, "-P 2 -t 2"),
                          ready="threads created")
     second = ntttcp.start(folder, net.a,
-                          command("real", "-s", net.b.ip4, base, "-P 2 -n 1 -t 2", sender))
+                          command("real", "-s", net.b.ip4, base, "-N -P 2 -n 1 -t 2"))
     ntttcp.ended(second, within=8)
     ntttcp.ended(first, within=8)
     assert figure(first.stdout, "total bytes") > 0

@@ -193,7 +193,7 @@ static void fills_the_plan(void **state)
 	assert_int_equal(l.plan.connect_timeout_ns, 5 * S);
 	assert_int_equal(l.plan.threads, 0);
 	assert_int_equal(l.plan.workload[0].flows, 1);
-	assert_int_equal(l.plan.workload[0].message_bytes, 1 << 20);
+	assert_int_equal(l.plan.workload[0].message_bytes, 256 << 10);
 	assert_string_equal(l.plan.engine, "auto");
 	assert_string_equal(l.plan.out.format, "text");
 	assert_true(l.plan.source_ports > 0);

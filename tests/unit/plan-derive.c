@@ -17,7 +17,6 @@
 #include "plan/plan.h"
 
 #define KI 1024ull
-#define MI (1024ull * 1024ull)
 #define S  ND_NS_PER_S
 
 /* As the parser leaves it when nothing was typed but a host. */
@@ -149,17 +148,17 @@ static const struct {
 } shapes[] = {
 	{ "udp", udp, { ND_CLIENT, "stream", "native", "udp", 1, 0, 1472, 0, 0, 0, 0, 0 } },
 	{ "udp -l", udp_length, { ND_CLIENT, "stream", "native", "udp", 1, 0, 100, 0, 0, 0, 0, 0 } },
-	{ "mptcp", mptcp, { ND_CLIENT, "stream", "plain", "mptcp", 1, 0, MI, 0, 0, 0, 0, 0 } },
-	{ "verify", verify, { ND_CLIENT, "stream", "pattern", "tcp", 1, 0, MI, 0, 0, 0, 0, 0 } },
-	{ "reverse", reverse, { ND_SERVER, "stream", "plain", "tcp", 1, 0, MI, 0, 0, 0, 0, 0 } },
+	{ "mptcp", mptcp, { ND_CLIENT, "stream", "plain", "mptcp", 1, 0, 256 * KI, 0, 0, 0, 0, 0 } },
+	{ "verify", verify, { ND_CLIENT, "stream", "pattern", "tcp", 1, 0, 256 * KI, 0, 0, 0, 0, 0 } },
+	{ "reverse", reverse, { ND_SERVER, "stream", "plain", "tcp", 1, 0, 256 * KI, 0, 0, 0, 0, 0 } },
 	{ "-l", length, { ND_CLIENT, "stream", "plain", "tcp", 1, 0, 12345, 0, 0, 0, 0, 0 } },
-	{ "-P 4", four, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, MI, 0, 0, 0, 0, 0 } },
+	{ "-P 4", four, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 0, 0, 0 } },
 	{ "-P 5", five, { ND_CLIENT, "stream", "plain", "tcp", 5, 0, 256 * KI, 0, 0, 0, 0, 0 } },
 	{ "-P 65", sixty_five, { ND_CLIENT, "stream", "plain", "tcp", 65, 0, 128 * KI, 0, 0, 0, 0, 0 } },
 	{ "-P 1001", many, { ND_CLIENT, "stream", "plain", "tcp", 1001, 0, 64 * KI, 0, 0, 0, 0, 0 } },
-	{ "-b", rate, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, MI, 0, 0, 1000, 0, 0 } },
-	{ "-b /flow", rate_each, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, MI, 0, 0, 4000, 0, 0 } },
-	{ "--rate /flow", ops_each, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, MI, 0, 0, 0, 40, 0 } },
+	{ "-b", rate, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 1000, 0, 0 } },
+	{ "-b /flow", rate_each, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 4000, 0, 0 } },
+	{ "--rate /flow", ops_each, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 0, 40, 0 } },
 	{ "rr", rr, { ND_CLIENT, "rr", "plain", "tcp", 1, 0, 1000, 64, 1000, 0, 0, 0 } },
 	{ "rr -u", rr_udp, { ND_CLIENT, "rr", "native", "udp", 1, 0, 1000, 64, 1000, 0, 0, 0 } },
 	{ "rr -R", rr_reverse, { ND_SERVER, "rr", "plain", "tcp", 1, 0, 1000, 64, 1000, 0, 0, 0 } },
@@ -197,7 +196,7 @@ static void derives_workloads(void **state)
 static void derives_both_directions(void **state)
 {
 	const struct nd_workload out = { ND_CLIENT, "stream", "plain", "tcp", 3, 0,
-					 MI,        0,        0,       30,    0, 99 };
+					 256 * KI,  0,        0,       30,    0, 99 };
 	struct nd_workload back = out;
 	struct nd_plan p;
 

@@ -161,9 +161,7 @@ static inline void fix_flow(const struct fix *f, struct nd_part *p, struct nd_fl
 	nd_table_unknown(&nd_flow_row_table, row);
 	row->flow = p->workload * f->flows + i;
 	row->workload = p->workload;
-	row->worker = i % 2;
 	row->first_ns = (int64_t)(i * 10000 + 5000);
-	row->last_ns = 11000000000;
 	row->window_tx_bytes = row->tx_bytes = row->window_rx_bytes = row->rx_bytes = 0;
 	row->tx_messages = row->rx_messages = row->rx_unique = 0;
 	row->rx_duplicate = row->rx_reordered = 0;
@@ -185,9 +183,7 @@ static inline void fix_flow(const struct fix *f, struct nd_part *p, struct nd_fl
 	if (!f->datagram && p->active) {
 		row->retransmits = i % 3;
 		row->rtt_us = 431 + i;
-		row->min_rtt_us = 102;
 		row->cwnd_segments = 312;
-		row->mss_bytes = 1448;
 	}
 }
 
