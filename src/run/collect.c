@@ -367,7 +367,7 @@ static void without_numbers(struct nd_part *p)
 	}
 	for (uint64_t i = 0; i < p->flows.n; i++)
 		row[i].rx_unique = row[i].rx_duplicate = row[i].rx_reordered = ND_UNKNOWN;
-	p->jitter_us = NAN;
+	p->jitter_us = (double)NAN;
 }
 
 static bool is_numbered(const struct nd_lane *l)
