@@ -158,9 +158,9 @@ struct nd_session {
 
 /** nd_session_client(), nd_session_serve(), nd_session_receive() - the three kinds of session. Return: enum
  * nd_ending, @err says why. */
-int nd_session_client(const struct nd_session *s, struct nd_err *err);
-int nd_session_serve(const struct nd_session *s, struct nd_err *err);
-int nd_session_receive(const struct nd_session *s, struct nd_err *err);
+int nd_session_client(const struct nd_session *how, struct nd_err *err);
+int nd_session_serve(const struct nd_session *how, struct nd_err *err);
+int nd_session_receive(const struct nd_session *how, struct nd_err *err);
 
 /* routes.c: a tool's hosts and ports. */
 struct nd_routes {

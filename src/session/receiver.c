@@ -222,6 +222,24 @@ static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index,
 	return r;
 }
 
+/* All ports of a class. Beside others, one that cannot be had is named and left out. */
+static int open_class(struct nd_receiver *v, unsigned port_class, struct nd_err *err)
+{
+	unsigned n = 0;
+
+	if (!v->dialect->listens(v->test.dialog, port_class, &n))
+		return 0;
+	for (unsigned i = 0; i < n; i++) {
+		int r = open_door(v, port_class, i, err);
+
+		if (r < 0 && !v->lenient)
+			return r;
+		if (r < 0)
+			nd_log(ND_LOG_WARN, "%s: not served", err->text);
+	}
+	return 0;
+}
+
 static int open_doors(struct nd_receiver *v, struct nd_err *err)
 {
 	int r = 0;
@@ -229,19 +247,8 @@ static int open_doors(struct nd_receiver *v, struct nd_err *err)
 	v->doors = calloc(DOORS_MAX, sizeof(*v->doors));
 	if (!v->doors)
 		return nd_fail(err, -ENOMEM, "no memory for ports");
-	for (unsigned c = 0; r == 0 && v->plan_ports[c].name; c++) {
-		unsigned n = 0;
-
-		if (!v->dialect->listens(v->test.dialog, c, &n))
-			continue;
-		for (unsigned i = 0; r == 0 && i < n; i++) {
-			r = open_door(v, c, i, err);
-			if (r < 0 && v->lenient) {
-				nd_log(ND_LOG_WARN, "%s: not served", err->text);
-				r = 0;
-			}
-		}
-	}
+	for (unsigned c = 0; r == 0 && v->plan_ports[c].name; c++)
+		r = open_class(v, c, err);
 	return r;
 }
 

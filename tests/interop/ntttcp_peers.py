@@ -140,7 +140,8 @@ class Peer:
         """Nothing comes on the sync connection for so long (a time that only bounds a proof)."""
         self.link.settimeout(seconds)
         try:
-            return not self.link.recv(1, socket.MSG_PEEK) and False
+            self.link.recv(1, socket.MSG_PEEK)
+            return False
         except TimeoutError:
             return True
         finally:

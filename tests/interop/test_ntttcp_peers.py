@@ -855,8 +855,6 @@ def test_sender_leaves_the_end_to_a_windows_receiver(host, base, ours):
 @pytest.mark.parametrize("sync", [True, False], ids=["sync", "-ns"])
 def test_sender_asks_for_ports(host, base, ours, sync):
     with WindowsReceiver(host, base, ports=2, first=1) as peer:
-        doors = peer._listen(base)  # before our sender asks
-        doors.close()
         proc = ours("-s", "-t", 1, "-sp", *[] if sync else ["-ns"], windows=True)
         peer.tell_ports()
         peer.take()

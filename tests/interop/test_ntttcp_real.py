@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from kit import ntttcp
-from kit.net import Lab, Timeout, poll, slow
+from kit.net import Lab, Timeout, poll, slow, wait_port
 
 pytestmark = [pytest.mark.usefixtures("lab"), pytest.mark.limit(60)]
 
@@ -64,6 +64,15 @@ def figure(text, label):
     return float(found[1])
 
 
+def receive(folder, host, base, line):
+    """Start a receiver and wait for its ports: the original speaks before it listens."""
+    proc = ntttcp.start(folder, host, line, ready="threads created|Network activity")
+    udp, sync = "-u" in line, "-N" not in line
+    for port, proto in ((base, "udp" if udp else "tcp"), (base - 1, "tcp"))[:1 + sync]:
+        wait_port(host, port, 10 * slow(), proto)
+    return proc
+
+
 def finish(receiver, is_real):
     """The end of a receiver. The original prints its result and then, one time in a few, hangs."""
     if not is_real:
@@ -100,7 +109,7 @@ def test_both_ways(net, folder, base, case, real_receives):
     lines = [command(program, role, net.b.ip4, base, both, more) for program, role, more in
              zip(programs, ("-r", "-s"), (receiver, sender))]
     seconds = {"plain": 2, "limited": 2, "longer receiver": 1, "longer sender": 2}.get(case, 1)
-    first = ntttcp.start(folder, net.b, lines[0], ready="threads created|Network activity")
+    first = receive(folder, net.b, base, lines[0])
     second = ntttcp.start(folder, net.a, lines[1])
     ntttcp.ended(second, within=12)
     finish(first, real_receives)
@@ -120,8 +129,7 @@ def test_both_ways(net, folder, base, case, real_receives):
 @PAIRS
 def test_held_receiver(net, folder, base, real_receives):
     programs = ("real", "ntttcp") if real_receives else ("ntttcp", "real")
-    first = ntttcp.start(folder, net.b, command(programs[0], "-r", net.b.ip4, base, "-H -P 2 -t 1"),
-                         ready="threads created")
+    first = receive(folder, net.b, base, command(programs[0], "-r", net.b.ip4, base, "-H -P 2 -t 1"))
     for turn in (1, 2):
         second = ntttcp.start(folder, net.a,
                               command(programs[1], "-s", net.b.ip4, base, "-P 2 -n 1 -t 1"))
@@ -140,8 +148,7 @@ def test_held_receiver(net, folder, base, real_receives):
 def test_two_senders(net, folder, base, receiver, senders):
     if "real" not in senders and receiver != "real":
         pytest.skip("all ends are ours")
-    first = ntttcp.start(folder, net.b, command(receiver, "-r", net.b.ip4, base, "-M -P 2 -t 2"),
-                         ready="threads created")
+    first = receive(folder, net.b, base, command(receiver, "-r", net.b.ip4, base, "-M -P 2 -t 2"))
     early = ntttcp.start(folder, net.a, command(senders[0], "-s", net.b.ip4, base, "-P 2 -n 1 -t 2"),
                          ready="connections created")
     late = ntttcp.start(folder, net.a,
@@ -156,8 +163,7 @@ def test_two_senders(net, folder, base, receiver, senders):
 @PAIRS
 def test_busy(net, folder, base, real_receives):
     programs = ("real", "ntttcp") if real_receives else ("ntttcp", "real")
-    first = ntttcp.start(folder, net.b, command(programs[0], "-r", net.b.ip4, base, "-P 1 -t 2"),
-                         ready="threads created")
+    first = receive(folder, net.b, base, command(programs[0], "-r", net.b.ip4, base, "-P 1 -t 2"))
     served = ntttcp.start(folder, net.a, command(programs[1], "-s", net.b.ip4, base, "-P 1 -n 1 -t 2"),
                           ready="Network activity")
     turned = ntttcp.start(folder, net.a, command(programs[1], "-s", net.b.ip4, base, "-P 1 -n 1 -t 2"))
@@ -169,8 +175,7 @@ def test_busy(net, folder, base, real_receives):
 @PAIRS
 def test_interrupted_sender(net, folder, base, real_receives):
     programs = ("real", "ntttcp") if real_receives else ("ntttcp", "real")
-    first = ntttcp.start(folder, net.b, command(programs[0], "-r", net.b.ip4, base, "-P 2 -t 8"),
-                         ready="threads created")
+    first = receive(folder, net.b, base, command(programs[0], "-r", net.b.ip4, base, "-P 2 -t 8"))
     second = ntttcp.start(folder, net.a, command(programs[1], "-s", net.b.ip4, base, "-P 2 -n 1 -t 8"))
     second.wait_line("Real-time", 8 * slow())
     second.send_signal(signal.SIGINT)
@@ -186,8 +191,7 @@ def test_interrupted_sender(net, folder, base, real_receives):
 
 
 def test_sender_without_sync_is_recognised(net, folder, base):
-    first = ntttcp.start(folder, net.b, command("ntttcp", "-r", net.b.ip4, base, "-P 2 -t 2"),
-                         ready="threads created")
+    first = receive(folder, net.b, base, command("ntttcp", "-r", net.b.ip4, base, "-P 2 -t 2"))
     second = ntttcp.start(folder, net.a,
                           command("real", "-s", net.b.ip4, base, "-N -P 2 -n 1 -t 2"))
     ntttcp.ended(second, within=8)

@@ -13,22 +13,10 @@ import pytest
 
 from kit import ntttcp
 from kit.net import poll, slow
+from test_ntttcp_golden import LINUX, THROUGHPUT_LINE, WANTED, WINDOWS
 
-# A test suite for Linux guests matches this from the start of what is printed.
-LINUX = re.compile(
-    r"([\w\W]*?)(connections created in (?P<created>[0-9]+) microseconds)?([\w\W]*?)Totals:"
-    r"([\w\W]*?)throughput([\w\W]*?):(?P<throughput>[0-9.]+)(?P<unit>Mbps|Gbps)"
-    r"([\w\W]*?)(retrans segs([\w\W]*?):(?P<retrans>[0-9]+))?"
-    r"([\w\W]*?)tx_packets([\w\W]*?):(?P<tx>[0-9]+)([\w\W]*?)rx_packets([\w\W]*?):(?P<rx>[0-9]+)"
-    r"([\w\W]*?)(pkts/interrupt([\w\W]*?):(?P<interrupt>[0-9.]+))?"
-    r"([\w\W]*?)cycles/byte([\w\W]*?):(?P<cycles>[0-9.]+)")
-THROUGHPUT = re.compile(r"^.* \t throughput\t:(?P<value>.+)$", re.MULTILINE)
-# The same suite on Windows.
+# The first word would be taken for the result by the suite for Windows guests.
 TOTAL = re.compile(r"^ *TOTAL +([0-9.]+)", re.MULTILINE)
-WINDOWS = re.compile(
-    r"Bytes\(MEG\)[^\n]*Throughput\(MB/s\)\s*\n(=+\s+){3}=+\s*\n"
-    r"\s*(?P<bytes>[0-9.]+)\s+(?P<seconds>[0-9.]+)\s+(?P<frame>[0-9.]+)\s+(?P<rate>[0-9.]+)")
-
 INTERRUPTS = "--show-dev-interrupts Hypervisor callback interrupts"  # three words, not quoted
 
 
@@ -52,7 +40,7 @@ def read_linux(text):
     gbps = value / 1000 if found["unit"] == "Mbps" else value
     assert gbps > 0 and Decimal(found["cycles"]) >= 0
     assert int(found["tx"]) > 0 and int(found["rx"]) > 0
-    assert len(THROUGHPUT.findall(text)) == 1
+    assert len(THROUGHPUT_LINE.findall(text)) == 1
     return gbps
 
 
@@ -167,13 +155,8 @@ def test_windows_suite_reads_the_tables(lab, folder):
         found = WINDOWS.search(end.stdout)
         assert found, end.stdout
         assert float(found["rate"]) > 0
-        assert float(found["bytes"]) / float(found["seconds"]) == pytest.approx(float(found["rate"]), rel=0.01)
-
-
-# The fixed figures that a benchmark collection takes from either system's file, with their metric.
-FIGURES = [("total_bytes", "MB"), ("avg_bytes_per_compl", "B"), ("avg_frame_size", "B"),
-           ("throughput", "mbps"), ("avg_packets_per_interrupt", "packets/interrupt"),
-           ("interrupts", "count/sec"), ("packets_retransmitted", None), ("errors", None)]
+        rate = float(found["bytes"]) / float(found["seconds"])
+        assert rate == pytest.approx(float(found["rate"]), rel=0.01)
 
 
 def read_xml(path, root_tag):
@@ -182,7 +165,7 @@ def read_xml(path, root_tag):
     root = ElementTree.fromstring(raw)
     assert root.tag == root_tag
     assert len(root.findall('throughput[@metric="mbps"]')) == 1
-    for tag, metric in FIGURES:
+    for tag, metric in WANTED:
         found = [e for e in root.findall(tag) if e.get("metric") == metric]
         assert len(found) == 1, tag
         float(found[0].text)
@@ -282,7 +265,8 @@ def test_file_that_cannot_be_written(lab, folder):
 @pytest.mark.parametrize("dash", "–−", ids=["en", "minus"])
 def test_dashes_are_understood(lab, folder, dash):
     net = lab()
-    first, second = run(net, folder, f"{dash}r{{r}} {dash}P 2 {dash}t 1", f"{dash}s{{r}} {dash}P 2 {dash}n 1 {dash}t 1")
+    first, second = run(net, folder, f"{dash}r{{r}} {dash}P 2 {dash}t 1",
+                        f"{dash}s{{r}} {dash}P 2 {dash}n 1 {dash}t 1")
     for end in (first, second):
         assert "Totals:" in end.stdout
     assert "INFO: 2 connections tested" in second.stdout
