@@ -261,7 +261,8 @@ static void on_prepare(void *user, struct nd_run_cfg *cfg)
 	(void)cfg; /* a receiver connects to nobody */
 	/* a run before this one has taken its flows with it */
 	v->flow_n -= v->given_n;
-	memmove(v->flows, v->flows + v->given_n, v->flow_n * sizeof(*v->flows));
+	if (v->flow_n > 0)
+		memmove(v->flows, v->flows + v->given_n, v->flow_n * sizeof(*v->flows));
 	v->given_n = 0;
 	give_datagrams(v);
 }
