@@ -86,6 +86,8 @@ static int run(struct app *app)
 		close_report(app, NULL, &err);
 	if (ending == ND_END_DONE)
 		return app->broken.code ? say("", &app->broken, CODE_FAILED) : CODE_DONE;
+	if (ending == ND_END_PARTIAL && app->plan.face)
+		return CODE_DONE; /* the other tool's: what was measured stands, and says so itself */
 	if (ending == ND_END_PEER)
 		return say("", &err, app->plan.exits.peer ?: CODE_PEER);
 	return say("", &err, CODE_FAILED);

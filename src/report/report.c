@@ -123,7 +123,7 @@ static int check_file(const char *file, struct nd_err *err)
 	}
 	folder = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
 	if (folder && access(folder, W_OK | X_OK) < 0)
-		return nd_sysfail(err, "-O: writing to the folder '%.200s'", folder);
+		return nd_sysfail(err, "-O: %.200s", file);
 	return 0;
 }
 

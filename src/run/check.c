@@ -5,7 +5,10 @@
 
 #include "run/int.h"
 
-enum { SPARE_FDS = 32 }; /* links, listeners, event descriptors, standard streams */
+enum {
+	SPARE_FDS = 32,
+	MANY_PORTS = 32
+}; /* links, listeners, event descriptors, standard streams */
 
 static int check_lane(const struct nd_plan *plan, const struct nd_workload *wl, struct nd_lane *l,
 		      struct nd_err *err)
@@ -60,14 +63,25 @@ uint64_t nd_fds_needed(const struct nd_plan *plan, const struct nd_lane *lanes)
 	return n;
 }
 
+static uint64_t ports_of(const struct nd_plan *plan)
+{
+	const struct nd_target *t = plan->targets.v;
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < plan->targets.n; i++)
+		n += t[i].ports;
+	return n;
+}
+
 /* 0: one table will do; 1: each worker needs its own; negative: not even then. */
 int nd_fds_judge(const struct nd_plan *plan, const struct nd_lane *lanes, uint32_t workers,
 		 struct nd_err *err)
 {
 	uint64_t limit = nd_fd_limit(), need = nd_fds_needed(plan, lanes);
 
-	if (plan->open_ended) /* as many as come; a table of its own takes most of them */
-		return workers > 1;
+	/* as many as come: who listens on that many ports means more than one table holds */
+	if (plan->open_ended)
+		return workers > 1 && limit < need && ports_of(plan) >= MANY_PORTS;
 	/* datagram flows of a server are held twice for a moment */
 	if (need * 2 + SPARE_FDS <= limit || need + SPARE_FDS + workers * 2 <= limit * 9 / 10)
 		return 0;

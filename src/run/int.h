@@ -156,7 +156,9 @@ struct nd_run {
 /* setup.c: sockets of this worker's flows. */
 ND_MUST_CHECK int nd_setup_open(struct nd_worker *w);  /* client: connect and greet; fills w->err */
 ND_MUST_CHECK int nd_setup_await(struct nd_worker *w); /* server: wait for gifts */
-void nd_setup_grow(struct nd_worker *w); /* open-ended, while it runs: take gifts up at once */
+bool nd_gift_keep(struct nd_worker *w, uint64_t flow, int fd); /* any thread; false: no memory */
+void nd_setup_collect(struct nd_worker *w); /* empty the socket pair, or main would have to wait */
+void nd_setup_grow(struct nd_worker *w);    /* open-ended, while it runs: take gifts up at once */
 /* table.c: own descriptor tables. */
 ND_MUST_CHECK int nd_table_unshare(const int *keep, size_t keep_n, struct nd_err *err);
 ND_MUST_CHECK int nd_table_send(int pair, uint64_t flow, int fd);

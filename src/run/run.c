@@ -155,21 +155,6 @@ int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err 
 	return 0;
 }
 
-static bool keep_gift(struct nd_worker *w, uint64_t flow, int fd)
-{
-	if (w->gift_n == w->gift_room) {
-		size_t room = w->gift_room ? w->gift_room * 2 : 64;
-		struct nd_gift *more = realloc(w->gifts, room * sizeof(*w->gifts));
-
-		if (!more)
-			return false;
-		w->gifts = more;
-		w->gift_room = room;
-	}
-	w->gifts[w->gift_n++] = (struct nd_gift){ flow, fd };
-	return true;
-}
-
 /* Takes @fd. */
 static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *err)
 {
@@ -184,9 +169,7 @@ static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *er
 				       (unsigned long long)flow)
 			     : 0;
 	}
-	pthread_mutex_lock(&w->lock);
-	kept = keep_gift(w, flow, fd);
-	pthread_mutex_unlock(&w->lock);
+	kept = nd_gift_keep(w, flow, fd);
 	wake(w);
 	if (kept)
 		return 0;

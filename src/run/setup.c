@@ -325,12 +325,46 @@ int nd_setup_open(struct nd_worker *w)
 
 /* ---- the server's side */
 
+static bool push_gift(struct nd_worker *w, uint64_t flow, int fd)
+{
+	if (w->gift_n == w->gift_room) {
+		size_t room = w->gift_room ? w->gift_room * 2 : 64;
+		struct nd_gift *more = realloc(w->gifts, room * sizeof(*w->gifts));
+
+		if (!more)
+			return false;
+		w->gifts = more;
+		w->gift_room = room;
+	}
+	w->gifts[w->gift_n++] = (struct nd_gift){ flow, fd };
+	return true;
+}
+
+bool nd_gift_keep(struct nd_worker *w, uint64_t flow, int fd)
+{
+	bool kept;
+
+	pthread_mutex_lock(&w->lock);
+	kept = push_gift(w, flow, fd);
+	pthread_mutex_unlock(&w->lock);
+	return kept;
+}
+
+void nd_setup_collect(struct nd_worker *w)
+{
+	struct nd_gift gift;
+
+	while (w->pair[1] >= 0 && nd_table_recv(w->pair[1], &gift.flow, &gift.fd) == 0) {
+		if (!nd_gift_keep(w, gift.flow, gift.fd))
+			nd_close_p(&gift.fd); /* no memory: the peer sees it closed */
+	}
+}
+
+/* Those that are kept came before those that are still on their way. */
 static bool take_gift(struct nd_worker *w, struct nd_gift *ret)
 {
 	bool found = false;
 
-	if (w->pair[1] >= 0)
-		return nd_table_recv(w->pair[1], &ret->flow, &ret->fd) == 0;
 	pthread_mutex_lock(&w->lock);
 	if (w->gift_at < w->gift_n) {
 		*ret = w->gifts[w->gift_at++];
@@ -339,6 +373,8 @@ static bool take_gift(struct nd_worker *w, struct nd_gift *ret)
 		w->gift_at = w->gift_n = 0;
 	}
 	pthread_mutex_unlock(&w->lock);
+	if (!found && w->pair[1] >= 0)
+		found = nd_table_recv(w->pair[1], &ret->flow, &ret->fd) == 0;
 	return found;
 }
 

@@ -126,6 +126,8 @@ static bool await_start(struct nd_worker *w)
 		}
 		if (ppoll(&p, 1, start ? &t : NULL, NULL) > 0)
 			nd_worker_drain_wake(w);
+		if (w->io.open_ended)
+			nd_setup_collect(w);
 	}
 }
 

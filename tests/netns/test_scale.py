@@ -33,7 +33,7 @@ def test_a_thousand_flows(alone, way):
     d = check_report(report)
     assert d["flows"] == 1000 and d["failed_flows"] == 0
     assert all(row["received_bytes"] > 0 for row in d["flow_rows"])
-    assert "loopback" in warnings(report)
+    assert "same_host" in warnings(report)
 
 
 def test_a_thousand_flows_both_ways_by_bytes(alone):
