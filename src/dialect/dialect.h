@@ -87,6 +87,7 @@ enum nd_do {
 	ND_DO_RESTART, /* throw the run away and PREPARE again (languages with repeated tests on one dialog) */
 	ND_DO_FINISH, /* peer's senders have finished: nd_run_finish(.quiet_ns, .deadline_ns) */
 	ND_DO_STOP,   /* nd_run_stop() */
+	ND_DO_NOTE,   /* the user should know: .err.text */
 	ND_DO_PEER_INTERVAL, /* the peer's samples (.intervals/.n) for live lines */
 	ND_DO_DONE,          /* dialog is over; .peer_side may be NULL; .reason when partial */
 	ND_DO_FAIL, /* dialog is over without a result: .err, exit code 3 when .peer_fault */

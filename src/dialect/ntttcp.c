@@ -291,6 +291,12 @@ void nd_nt_within(struct nd_nt *d, uint64_t by_ns)
 	nd_nt_timer(d, ND_NT_DEADLINE, by_ns == UINT64_MAX ? by_ns : d->now_ns + by_ns);
 }
 
+void nd_nt_agreed(struct nd_nt *d, int32_t cycle_s)
+{
+	(void)nd_fail(&nd_verbs_add(d->verbs, ND_DO_NOTE)->err, 0,
+		      "Test cycle time negotiated is: %d seconds", cycle_s);
+}
+
 void nd_nt_close(struct nd_nt *d, unsigned link)
 {
 	nd_verbs_add(d->verbs, ND_DO_CLOSE)->link = link;

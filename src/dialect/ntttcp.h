@@ -161,6 +161,8 @@ void nd_nt_say(struct nd_nt *d, unsigned link, uint32_t word);
 void nd_nt_timer(struct nd_nt *d, enum nd_nt_timer timer, uint64_t at_ns);
 void nd_nt_within(struct nd_nt *d, uint64_t by_ns); /* deadline of the stage */
 void nd_nt_close(struct nd_nt *d, unsigned link);
+/** nd_nt_agreed() - tell the user of a cycle that is not the one asked for. */
+void nd_nt_agreed(struct nd_nt *d, int32_t cycle_s);
 /** nd_nt_own_s() - this end's whole time in seconds, rounded up; 0: no limit. */
 uint64_t nd_nt_own_s(const struct nd_ntttcp *set);
 /** nd_nt_own_ns() - the same, exact. */

@@ -232,6 +232,8 @@ static void on_time(struct nd_nt *d, struct nd_nt_target *t, int32_t agreed_s)
 	cycle_ns = (uint64_t)d->agreed_s * ND_NS_PER_S;
 	if (cycle_ns > 0 && (uint64_t)d->agreed_s == proposed_s)
 		cycle_ns = nd_nt_own_ns(d->set);
+	if (!d->set->windows && (uint64_t)d->agreed_s * 1000 != d->set->time_ms)
+		nd_nt_agreed(d, d->agreed_s);
 	d->stage = ND_NT_PREPARING;
 	nd_nt_within(d, UINT64_MAX); /* the run has a patience of its own */
 	nd_nt_prepare(d, cycle_ns);

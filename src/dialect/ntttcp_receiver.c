@@ -216,6 +216,9 @@ static void on_time(struct nd_nt *d, struct nd_nt_link *k, int32_t proposed_s)
 			d->owner = k->number;
 			nd_nt_within(d, ND_NT_SILENT_NS);
 		}
+		if (!d->set->windows && !d->set->multi &&
+		    (uint64_t)d->agreed_s * 1000 > d->set->time_ms)
+			nd_nt_agreed(d, d->agreed_s);
 		nd_nt_timer(d, ND_NT_DECIDE, UINT64_MAX);
 		nd_nt_prepare(d, (uint64_t)d->agreed_s * ND_NS_PER_S);
 	}

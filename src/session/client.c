@@ -229,6 +229,11 @@ static void on_start(void *user, uint64_t at_ns)
 	nd_phases_start(((struct client *)user)->phases, at_ns);
 }
 
+static void on_note(void *user, const char *text)
+{
+	tell(user, ND_PROG_NOTE, text);
+}
+
 static void on_ready(void *user, uint64_t flows, uint64_t microseconds)
 {
 	const struct client *c = user;
@@ -285,6 +290,7 @@ static const struct nd_test_ops client_ops = {
 	.up = on_up,
 	.explain = on_explain,
 	.prepare = on_prepare,
+	.note = on_note,
 	.ready = on_ready,
 	.start = on_start,
 	.intervals = on_intervals,

@@ -30,6 +30,8 @@ struct nd_test_ops {
 	int (*propose)(void *user, struct nd_err *err);
 	/* ND_DO_PREPARE: add peer, from, dev; what they point to lives as long as the test. */
 	void (*prepare)(void *user, struct nd_run_cfg *cfg);
+	/* The dialog wants the user to know. */
+	void (*note)(void *user, const char *text);
 	/* All flows of the run are open; it took so long. */
 	void (*ready)(void *user, uint64_t flows, uint64_t microseconds);
 	/* The run is there and takes sockets. */

@@ -286,6 +286,13 @@ static void tell(const struct nd_receiver *v, const struct nd_progress_event *ev
 		v->sink->progress(v->sink->user, ev);
 }
 
+static void on_note(void *user, const char *text)
+{
+	struct nd_progress_event ev = { .what = ND_PROG_NOTE, .text = text };
+
+	tell(user, &ev);
+}
+
 static void on_start(void *user, uint64_t at_ns)
 {
 	nd_phases_start(((struct nd_receiver *)user)->phases, at_ns);
@@ -376,6 +383,7 @@ static void on_gone(void *user)
 static const struct nd_test_ops receiver_ops = {
 	.prepare = on_prepare,
 	.prepared = on_prepared,
+	.note = on_note,
 	.start = on_start,
 	.flows = on_flows,
 	.measured = on_measured,

@@ -346,6 +346,10 @@ static void carry_one(struct nd_test *t, const struct nd_verb_item *v)
 		if (!is_over && t->ops->intervals)
 			t->ops->intervals(t->user, false, v->intervals, v->intervals_n);
 		break;
+	case ND_DO_NOTE:
+		if (!is_over && t->ops->note)
+			t->ops->note(t->user, v->err.text);
+		break;
 	case ND_DO_DONE:
 	case ND_DO_FAIL:
 		finish(t, v);

@@ -151,6 +151,8 @@ static inline void log_verb(struct bench *b, const struct nd_verb_item *v)
 	case ND_DO_FAIL:
 		log_end(b, v);
 		break;
+	case ND_DO_NOTE:
+		break;
 	case ND_DO_PROPOSE:
 	case ND_DO_PEER_INTERVAL:
 		fail();

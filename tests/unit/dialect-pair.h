@@ -154,6 +154,8 @@ static inline void carry(struct pair *p, enum nd_end_kind e, const struct nd_ver
 	case ND_DO_STOP:
 		x->stops++;
 		break;
+	case ND_DO_NOTE:
+		break;
 	case ND_DO_PEER_INTERVAL:
 		x->peer_intervals += v->intervals_n;
 		break;
