@@ -29,6 +29,17 @@ static inline int nd_take_fd(int *fd)
 		nd_taken_;                     \
 	})
 
+/** nd_fd_tables() - may threads have descriptor tables of their own? Not under ThreadSanitizer: it knows descriptors by
+ * their number alone, and takes equal numbers of two tables for one descriptor that two threads use. */
+static inline bool nd_fd_tables(void)
+{
+#ifdef __SANITIZE_THREAD__
+	return false;
+#else
+	return true;
+#endif
+}
+
 /** nd_read_file() - whole file into an owned, terminated buffer. At most @max bytes, else -EFBIG. */
 ND_MUST_CHECK int nd_read_file(const char *path, size_t max, char **ret, size_t *ret_len,
 			       struct nd_err *err);

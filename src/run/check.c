@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "run/int.h"
 
 enum {
@@ -81,11 +82,12 @@ int nd_fds_judge(const struct nd_plan *plan, const struct nd_lane *lanes, uint32
 
 	/* as many as come: who listens on that many ports means more than one table holds */
 	if (plan->open_ended)
-		return workers > 1 && limit < need && ports_of(plan) >= MANY_PORTS;
+		return nd_fd_tables() && workers > 1 && limit < need &&
+		       ports_of(plan) >= MANY_PORTS;
 	/* datagram flows of a server are held twice for a moment */
 	if (need * 2 + SPARE_FDS <= limit || need + SPARE_FDS + workers * 2 <= limit * 9 / 10)
 		return 0;
-	if (need / workers + SPARE_FDS + 1 <= limit)
+	if (nd_fd_tables() && need / workers + SPARE_FDS + 1 <= limit)
 		return 1;
 	return nd_fail(
 		err, -EMFILE,
