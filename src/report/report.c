@@ -107,12 +107,24 @@ static int finish(struct nd_report *r, struct nd_err *err)
 	return e;
 }
 
+/* May a file be made in the folder that @file names? */
+static int check_folder(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	char *folder = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
+	int r = folder ? 0 : -ENOMEM;
+
+	if (folder && access(folder, W_OK | X_OK) < 0)
+		r = -errno;
+	free(folder);
+	return r;
+}
+
 /* A report that cannot be put where it belongs is better told before the test than after. */
 static int check_file(const char *file, struct nd_err *err)
 {
-	const char *slash = file ? strrchr(file, '/') : NULL;
-	nd_auto_free char *folder = NULL;
 	struct stat st;
+	int r;
 
 	if (!file)
 		return 0;
@@ -121,10 +133,9 @@ static int check_file(const char *file, struct nd_err *err)
 			return nd_fail(err, -EISDIR, "-O: '%.200s' is a folder", file);
 		return access(file, W_OK) < 0 ? nd_sysfail(err, "-O: %.200s", file) : 0;
 	}
-	folder = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
-	if (folder && access(folder, W_OK | X_OK) < 0)
-		return nd_sysfail(err, "-O: %.200s", file);
-	return 0;
+	r = check_folder(file);
+	errno = -r;
+	return r < 0 ? nd_sysfail(err, "-O: %.200s", file) : 0;
 }
 
 int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret, struct nd_err *err)
