@@ -32,7 +32,7 @@ static void read_words(const struct nd_face *face, enum nd_grammar grammar, int 
 	check(r >= 0 || (r == -EINVAL && err.text[0]));
 	if (r == 0) {
 		plan.verb = face->plan_verb;
-		r = face->settle(&plan, &operands, &err);
+		r = face->settle(&plan, &plan, &operands, &err);
 		if (r == 0)
 			r = nd_plan_derive(&plan, &err);
 		if (r == 0)
