@@ -72,7 +72,7 @@ struct nd_field {
 	const struct nd_table *table; /* GROUP, OPT, LIST */
 };
 
-/* Members end with a row whose key is NULL. columns: lists of it travel as one array per key. */
+/* Members end with a row whose key is NULL. columns: lists of it travel key by key. */
 struct nd_table {
 	const char *name; /* for documentation and XML list items */
 	size_t size;

@@ -164,7 +164,6 @@ struct nd_plan {
 	struct nd_list targets;  /* of struct nd_target; empty: .host for all */
 	uint64_t data_port;      /* flow k goes to data_port + k / flows_per_port; 0: .port */
 	uint64_t flows_per_port; /* 0: all to one port */
-	bool ports_run_on;       /* over all targets; else each target begins at data_port */
 	uint64_t source_port;    /* flow k comes from source_port + k; 0: any */
 	bool open_ended;         /* receiver: flows come as they like; workload[0].flows is room */
 	bool hold;               /* receiver: test after test */

@@ -123,7 +123,8 @@ static void accept_some(struct door *d)
 		int fd = accept4(d->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS)) {
-			v->is_paused = nd_watch_want(d->watch, false, false) == 0;
+			if (nd_watch_want(d->watch, false, false) < 0)
+				nd_log(ND_LOG_DEBUG, "a full port stays watched");
 			nd_timer_set(v->pause, nd_now_ns() + PAUSE_NS);
 			return;
 		}
@@ -137,7 +138,6 @@ static void on_pause_over(void *user)
 {
 	struct nd_receiver *v = user;
 
-	v->is_paused = false;
 	for (unsigned i = 0; i < v->door_n; i++) {
 		if (!v->doors[i].datagram && nd_watch_want(v->doors[i].watch, true, false) < 0)
 			nd_log(ND_LOG_WARN, "a port does not accept any more");

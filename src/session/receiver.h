@@ -39,7 +39,7 @@ struct nd_receiver {
 	struct nd_arrival *flows; /* owned */
 	uint64_t flow_n, given_n, flow_room;
 	struct nd_timer *pause;
-	bool is_paused, is_stopping, is_ended;
+	bool is_stopping, is_ended;
 	enum nd_ending ending;
 	struct nd_err err;
 };
