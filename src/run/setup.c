@@ -378,23 +378,12 @@ static bool take_gift(struct nd_worker *w, struct nd_gift *ret)
 	return found;
 }
 
-/* What came before the start is part of no test: repeated hellos. */
-static void empty_datagrams(int fd)
-{
-	uint8_t buf[64];
-
-	while (recv(fd, buf, sizeof(buf), MSG_DONTWAIT) >= 0)
-		continue;
-}
-
 /* A socket that somebody else made gets the test's settings. */
 static int fit_socket(struct nd_worker *w, const struct nd_flow *f)
 {
 	int r = 0;
 
-	if (nd_is_datagram(lane_of(w, f)))
-		empty_datagrams(f->fd); /* it was made with them */
-	else
+	if (!nd_is_datagram(lane_of(w, f))) /* those were made with them */
 		r = nd_accepted(lane_of(w, f)->transport, &w->run->cfg.plan->sock, f->fd, &w->err);
 	pace_socket(w, f);
 	return r;
