@@ -63,19 +63,21 @@ struct nd_flow {
 
 struct nd_io;
 
-/* A way to move bytes over one kind of socket. send/recv do one system call (or one batch), fill and
- * take frames, count, advance the step's .done_*, and read the clock into io->now_ns behind the call. After
- * -EAGAIN or a short count they clear .readable or .writable. Return: messages moved (>= 1; datagrams that
+/* A way to send, or to receive, over one kind of socket. move() does one system call (or one batch), fills or
+ * takes frames, counts, advances the step's .done_*, and reads the clock into io->now_ns behind the call. After
+ * -EAGAIN or a short count it clears .readable or .writable. Return: messages moved (>= 1; datagrams that
  * were refused or foreign included), 0 end of stream, -EAGAIN, other negative errno. */
 struct nd_xfer {
 	const char *name, *help;
+	bool sends; /* else it receives */
 	bool stream, datagram;
-	uint32_t batch_max; /* datagrams per call */
-	/* Per worker and lane: allocate io->xfer_state[lane]; called by the run before the engine's open(). */
+	bool blind; /* the program does not see the bytes: only frames that need not fill, or take, them */
+	uint32_t batch_max; /* datagrams per call; 0: one */
+	/* Per worker and lane, before the engine's open(): allocate io->tx_state[lane] or io->rx_state[lane].
+	 * Called also for lanes in which the worker does not send (receive): there is nothing to do then. */
 	int (*open)(struct nd_io *io, unsigned lane, struct nd_err *err);
 	void (*close)(struct nd_io *io, unsigned lane); /* NULL state is fine */
-	int (*send)(struct nd_io *io, struct nd_flow *f);
-	int (*recv)(struct nd_io *io, struct nd_flow *f);
+	int (*move)(struct nd_io *io, struct nd_flow *f);
 };
 
 /* Per-workload choices, resolved once per run. */
@@ -84,7 +86,7 @@ struct nd_lane {
 	const struct nd_load *load;
 	const struct nd_frame *frame;
 	const struct nd_transport *transport;
-	const struct nd_xfer *xfer;
+	const struct nd_xfer *tx, *rx;
 	/* for steps that open or accept while the run goes on; NULL / -1 otherwise */
 	const struct nd_addr *peer, *from;
 	uint32_t from_n;
@@ -121,10 +123,10 @@ struct nd_io {
 
 	/* tx_buf is made by the run: prepared by the lane's frame once, shared by all workers, const. Whatever
 	 * else a transfer pair needs (receive buffer, own copies for frames that fill, iovecs, pipes) its
-	 * open() allocates into xfer_state[lane] and close() frees. */
+	 * open() allocates into tx_state[lane] or rx_state[lane] and close() frees. */
 	const uint8_t *tx_buf[ND_MAX_WORKLOADS];
 	size_t tx_size[ND_MAX_WORKLOADS];
-	void *xfer_state[ND_MAX_WORKLOADS];
+	void *tx_state[ND_MAX_WORKLOADS], *rx_state[ND_MAX_WORKLOADS];
 	void *engine_state;
 	/* the engine's: */
 	uint64_t now_ns;       /* the clock as last read by this worker */
@@ -175,8 +177,11 @@ const struct nd_wait *nd_wait_at(size_t n);
 const struct nd_wait *nd_wait_find(const char *name);
 const char *nd_wait_names(size_t n, const char **ret_help);
 const struct nd_xfer *nd_xfer_at(size_t n);
-/** nd_xfer_find() - the pair of that name for a stream or datagram transport; NULL: none. */
-const struct nd_xfer *nd_xfer_find(const char *name, bool datagram);
+/** nd_xfer_find() - the way of that name to send (receive) over a stream or datagram transport; NULL: none. */
+const struct nd_xfer *nd_xfer_find(const char *name, bool sends, bool datagram);
+/** nd_xfer_tx_names() - ways to send, each name once: streams and datagrams may share one. */
+const char *nd_xfer_tx_names(size_t n, const char **ret_help);
+const char *nd_xfer_rx_names(size_t n, const char **ret_help);
 
 /*
  * Shared by backends: nd_flow_turn() carries out steps on one flow until it blocks, must wait, is done, or

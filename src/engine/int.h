@@ -15,6 +15,8 @@
 #include "engine/xfers.def"
 #undef X
 
+#define ND_DATAGRAM_ROOM (4ull << 20) /* bytes of buffers for one batch */
+
 /* Operations of one flow before the next has its turn. */
 #define ND_TURN_BUDGET 8u
 
@@ -128,6 +130,12 @@ bool nd_is_refusal(int code);
 static inline size_t nd_datagram_slot(const struct nd_lane *lane)
 {
 	return (size_t)((ND_MIN(nd_lane_message(lane), ND_MAX_DATAGRAM) + 64) / 64 * 64);
+}
+
+/** nd_datagram_batch() - how many of them one call moves: at most @most, and not too much memory. */
+static inline uint32_t nd_datagram_batch(const struct nd_lane *lane, uint32_t most)
+{
+	return (uint32_t)ND_MIN((uint64_t)most, ND_DATAGRAM_ROOM / nd_datagram_slot(lane));
 }
 
 /** nd_buffer_new() - page-aligned and touched; NULL: no memory. */

@@ -62,14 +62,23 @@ static int recv_nothing(struct nd_io *io, struct nd_flow *f)
 	return (int)count;
 }
 
-static const struct nd_xfer nothing = {
+static const struct nd_xfer no_send = {
+	.name = "null",
+	.help = "moves nothing",
+	.sends = true,
+	.stream = true,
+	.datagram = true,
+	.batch_max = 64,
+	.move = send_nothing,
+};
+
+static const struct nd_xfer no_recv = {
 	.name = "null",
 	.help = "moves nothing",
 	.stream = true,
 	.datagram = true,
 	.batch_max = 64,
-	.send = send_nothing,
-	.recv = recv_nothing,
+	.move = recv_nothing,
 };
 
 static int open_null(struct nd_io *io, struct nd_err *err)
@@ -89,7 +98,8 @@ static int open_null(struct nd_io *io, struct nd_err *err)
 	n->real = io->lanes;
 	for (i = 0; i < io->lane_count && i < ND_MAX_WORKLOADS; i++) {
 		n->lanes[i] = io->lanes[i];
-		n->lanes[i].xfer = &nothing;
+		n->lanes[i].tx = &no_send;
+		n->lanes[i].rx = &no_recv;
 	}
 	io->lanes = n->lanes;
 	io->engine_state = n;

@@ -55,13 +55,49 @@ const struct nd_xfer *nd_xfer_at(size_t n)
 	return n < ND_COUNTOF(xfers) ? xfers[n] : NULL;
 }
 
-const struct nd_xfer *nd_xfer_find(const char *name, bool datagram)
+const struct nd_xfer *nd_xfer_find(const char *name, bool sends, bool datagram)
 {
 	size_t i;
 
 	for (i = 0; name && i < ND_COUNTOF(xfers); i++)
-		if ((datagram ? xfers[i]->datagram : xfers[i]->stream) &&
+		if (xfers[i]->sends == sends &&
+		    (datagram ? xfers[i]->datagram : xfers[i]->stream) &&
 		    strcmp(xfers[i]->name, name) == 0)
 			return xfers[i];
 	return NULL;
+}
+
+static bool is_named_before(size_t i)
+{
+	size_t j;
+
+	for (j = 0; j < i; j++)
+		if (xfers[j]->sends == xfers[i]->sends &&
+		    strcmp(xfers[j]->name, xfers[i]->name) == 0)
+			return true;
+	return false;
+}
+
+static const char *names(bool sends, size_t n, const char **ret_help)
+{
+	size_t i;
+
+	for (i = 0; i < ND_COUNTOF(xfers); i++) {
+		if (xfers[i]->sends != sends || is_named_before(i) || n-- > 0)
+			continue;
+		if (ret_help)
+			*ret_help = xfers[i]->help;
+		return xfers[i]->name;
+	}
+	return NULL;
+}
+
+const char *nd_xfer_tx_names(size_t n, const char **ret_help)
+{
+	return names(true, n, ret_help);
+}
+
+const char *nd_xfer_rx_names(size_t n, const char **ret_help)
+{
+	return names(false, n, ret_help);
 }

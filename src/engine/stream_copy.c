@@ -4,53 +4,72 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "base/fd.h"
 #include "engine/int.h"
 
 #define RECV_BYTES (256ull << 10) /* what stays in a core's own cache beside the bytes sent */
 #define MIN_BYTES  (16ull << 10)
 #define FILL_BYTES (256ull << 10) /* a filled piece that the socket does not take is filled again */
 
-struct stream_copy {
-	uint8_t *rx, *tx; /* owned; tx only when the frame fills */
-	size_t rx_size, tx_size;
+struct stream_send {
+	uint8_t *room; /* owned; NULL: the lane's buffer is sent as it is */
+	size_t size;
 };
 
-static void close_copy(struct nd_io *io, unsigned lane)
-{
-	struct stream_copy *s = io->xfer_state[lane];
+struct stream_recv {
+	uint8_t *room; /* owned */
+	size_t size;
+};
 
-	if (!s)
-		return;
-	free(s->rx);
-	free(s->tx);
-	free(s);
-	io->xfer_state[lane] = NULL;
+static void close_send(struct nd_io *io, unsigned lane)
+{
+	struct stream_send *s = io->tx_state[lane];
+
+	if (s)
+		free(s->room);
+	nd_free_p(&io->tx_state[lane]);
 }
 
-static int open_copy(struct nd_io *io, unsigned lane, struct nd_err *err)
+static int open_send(struct nd_io *io, unsigned lane, struct nd_err *err)
 {
 	const struct nd_lane *l = &io->lanes[lane];
-	struct stream_copy *s = calloc(1, sizeof(*s));
-	uint64_t message = nd_lane_message(l);
-	bool ok;
+	struct stream_send *s;
 
-	if (!s)
-		return nd_fail(err, -ENOMEM, "no memory for buffers");
-	io->xfer_state[lane] = s;
-	/* whatever comes is read in large pieces; an exact message needs room for itself */
-	s->rx_size = RECV_BYTES;
-	if (l->load->round_trips)
-		s->rx_size = (size_t)ND_MAX(ND_MIN(message, RECV_BYTES), MIN_BYTES);
-	s->tx_size = (size_t)ND_MIN(message, FILL_BYTES);
-	ok = true;
-	if (nd_lane_receives(io, lane))
-		ok = (s->rx = nd_buffer_new(s->rx_size)) != NULL;
-	if (ok && l->frame->fills && nd_lane_sends(io, lane))
-		ok = (s->tx = nd_buffer_new(s->tx_size)) != NULL;
-	if (ok)
+	if (!l->frame->fills || !nd_lane_sends(io, lane))
 		return 0;
-	close_copy(io, lane);
-	return nd_fail(err, -ENOMEM, "no memory for buffers");
+	io->tx_state[lane] = s = calloc(1, sizeof(*s));
+	if (s)
+		s->size = (size_t)ND_MIN(nd_lane_message(l), FILL_BYTES);
+	if (!s || !(s->room = nd_buffer_new(s->size)))
+		return nd_fail(err, -ENOMEM, "no memory for buffers");
+	return 0;
+}
+
+static void close_recv(struct nd_io *io, unsigned lane)
+{
+	struct stream_recv *s = io->rx_state[lane];
+
+	if (s)
+		free(s->room);
+	nd_free_p(&io->rx_state[lane]);
+}
+
+static int open_recv(struct nd_io *io, unsigned lane, struct nd_err *err)
+{
+	const struct nd_lane *l = &io->lanes[lane];
+	struct stream_recv *s;
+
+	if (!nd_lane_receives(io, lane))
+		return 0;
+	io->rx_state[lane] = s = calloc(1, sizeof(*s));
+	/* whatever comes is read in large pieces; an exact message needs room for itself */
+	if (s)
+		s->size = RECV_BYTES;
+	if (s && l->load->round_trips)
+		s->size = (size_t)ND_MAX(ND_MIN(nd_lane_message(l), RECV_BYTES), MIN_BYTES);
+	if (!s || !(s->room = nd_buffer_new(s->size)))
+		return nd_fail(err, -ENOMEM, "no memory for buffers");
+	return 0;
 }
 
 static int sent(struct nd_io *io, struct nd_flow *f, size_t asked, size_t n)
@@ -87,14 +106,14 @@ static ssize_t send_some(struct nd_io *io, struct nd_flow *f, const uint8_t *buf
 static int send_filled(struct nd_io *io, struct nd_flow *f)
 {
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
-	const struct stream_copy *s = io->xfer_state[f->workload];
-	size_t n = (size_t)ND_MIN(f->step.bytes - f->done_bytes, s->tx_size);
-	struct iovec v = { .iov_base = s->tx, .iov_len = n };
+	const struct stream_send *s = io->tx_state[f->workload];
+	size_t n = (size_t)ND_MIN(f->step.bytes - f->done_bytes, s->size);
+	struct iovec v = { .iov_base = s->room, .iov_len = n };
 	struct nd_batch b = { .iov = &v, .n = 1, .now_ns = io->now_ns };
 	ssize_t r;
 
 	frame->fill(&f->tx, &b);
-	r = send_some(io, f, s->tx, n);
+	r = send_some(io, f, s->room, n);
 	if (frame->unfill && r < (ssize_t)n)
 		frame->unfill(&f->tx, (uint32_t)(r < 0 ? n : n - (size_t)r));
 	return r < 0 ? (int)r : sent(io, f, n, (size_t)r);
@@ -114,10 +133,10 @@ static int send_copy(struct nd_io *io, struct nd_flow *f)
 	return r < 0 ? (int)r : sent(io, f, n, (size_t)r);
 }
 
-static void look_at(struct nd_io *io, struct nd_flow *f, const struct stream_copy *s, size_t n)
+static void look_at(struct nd_io *io, struct nd_flow *f, const struct stream_recv *s, size_t n)
 {
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
-	struct iovec v = { .iov_base = s->rx, .iov_len = n };
+	struct iovec v = { .iov_base = s->room, .iov_len = n };
 	struct nd_batch b = { .iov = &v, .n = 1, .now_ns = io->now_ns };
 
 	if (frame->take)
@@ -127,16 +146,16 @@ static void look_at(struct nd_io *io, struct nd_flow *f, const struct stream_cop
 
 static int recv_copy(struct nd_io *io, struct nd_flow *f)
 {
-	const struct stream_copy *s = io->xfer_state[f->workload];
+	const struct stream_recv *s = io->rx_state[f->workload];
 	bool exact = f->step.op == ND_OP_RECV && f->step.bytes;
-	size_t n = s->rx_size;
+	size_t n = s->size;
 	ssize_t r;
 
 	if (exact)
 		n = (size_t)ND_MIN(f->step.bytes - f->done_bytes, n);
 	do {
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
-		r = recv(f->fd, s->rx, n, io->recv_waits ? 0 : MSG_DONTWAIT);
+		r = recv(f->fd, s->room, n, io->recv_waits ? 0 : MSG_DONTWAIT);
 	} while (r < 0 && errno == EINTR);
 	io->now_ns = nd_now_ns();
 	if (r < 0) {
@@ -156,13 +175,21 @@ static int recv_copy(struct nd_io *io, struct nd_flow *f)
 	return 1;
 }
 
-const struct nd_xfer nd_xfer_stream_copy = {
+const struct nd_xfer nd_xfer_stream_send = {
 	.name = "copy",
-	.help = "send() and recv()",
+	.help = "send() or sendmmsg()",
+	.sends = true,
 	.stream = true,
-	.batch_max = 1,
-	.open = open_copy,
-	.close = close_copy,
-	.send = send_copy,
-	.recv = recv_copy,
+	.open = open_send,
+	.close = close_send,
+	.move = send_copy,
+};
+
+const struct nd_xfer nd_xfer_stream_recv = {
+	.name = "copy",
+	.help = "recv() or recvmmsg()",
+	.stream = true,
+	.open = open_recv,
+	.close = close_recv,
+	.move = recv_copy,
 };

@@ -115,7 +115,7 @@ static bool do_send(struct nd_io *io, struct nd_flow *f)
 		if (f->step.reply && f->rx.next)
 			f->tx.next = f->rx.next - 1;
 	}
-	r = nd_lane_of(io, f)->xfer->send(io, f);
+	r = nd_lane_of(io, f)->tx->move(io, f);
 	if (r == -EAGAIN) {
 		f->state = ND_FLOW_BLOCKED;
 		return false;
@@ -196,7 +196,7 @@ static bool do_recv(struct nd_io *io, struct nd_flow *f)
 		return false;
 	}
 	io->recv_waits = may_wait(io, f);
-	r = nd_lane_of(io, f)->xfer->recv(io, f);
+	r = nd_lane_of(io, f)->rx->move(io, f);
 	if (r == -EAGAIN)
 		return true; /* not readable any more: blocks, or is out of time */
 	if (r < 0) {

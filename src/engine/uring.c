@@ -16,14 +16,23 @@ enum { SUBMISSIONS = 512, COMPLETIONS = 4096, REAP = 64 };
 #	define STAGED_MOST (4ull << 20) /* bytes sent per round, so that edges are seen in time */
 #	define LEAVE_NS    ND_NS_PER_S  /* longest wait for what was taken back */
 
-static const struct nd_xfer posting = {
+static const struct nd_xfer posted_send = {
 	.name = "copy",
-	.help = "sends and receives posted through io_uring",
+	.help = "sends posted through io_uring",
+	.sends = true,
 	.stream = true,
 	.datagram = true,
 	.batch_max = ND_UR_BATCH,
-	.send = nd_ur_send,
-	.recv = nd_ur_recv,
+	.move = nd_ur_send,
+};
+
+static const struct nd_xfer posted_recv = {
+	.name = "copy",
+	.help = "receives posted through io_uring",
+	.stream = true,
+	.datagram = true,
+	.batch_max = ND_UR_BATCH,
+	.move = nd_ur_recv,
 };
 
 /* ---- shared by the files of the backend */
@@ -149,16 +158,16 @@ static int refuse(const struct nd_io *io, struct nd_err *err)
 {
 	unsigned i;
 
-	for (i = 0; i < io->lane_count; i++)
-		if (strcmp(io->lanes[i].xfer->name, "copy") != 0)
+	for (i = 0; i < io->lane_count; i++) {
+		const struct nd_lane *l = &io->lanes[i];
+		const struct nd_xfer *odd = strcmp(l->tx->name, "copy") != 0 ? l->tx : l->rx;
+
+		if (strcmp(odd->name, "copy") != 0)
 			return nd_fail(err, -EOPNOTSUPP,
-				       "engine uring moves bytes its own way: --tx %s "
+				       "engine uring moves bytes its own way: --%s %s "
 				       "takes another engine",
-				       io->lanes[i].xfer->name);
-	if (io->plan->rx && strcmp(io->plan->rx, "copy") != 0)
-		return nd_fail(err, -EOPNOTSUPP,
-			       "engine uring moves bytes its own way: --rx %s takes another engine",
-			       io->plan->rx);
+				       odd->sends ? "tx" : "rx", odd->name);
+	}
 	if (io->plan->depth > 1 && !nd_ur_of(io)->modern)
 		return nd_fail(
 			err, -EOPNOTSUPP,
@@ -179,7 +188,8 @@ static int open_lanes(struct nd_io *io, struct nd_err *err)
 		if (r == 0)
 			r = nd_ur_recv_open(io, i, err);
 		u->lanes[i] = io->lanes[i];
-		u->lanes[i].xfer = &posting;
+		u->lanes[i].tx = &posted_send;
+		u->lanes[i].rx = &posted_recv;
 	}
 	return r;
 }

@@ -129,7 +129,7 @@ void nd_ur_line_serve(struct nd_io *io, unsigned lane, bool for_post);
 /* uring_send.c */
 ND_MUST_CHECK int nd_ur_send_open(struct nd_io *io, unsigned lane, struct nd_err *err);
 void nd_ur_send_close(struct nd_ur_lane *l);
-int nd_ur_send(struct nd_io *io, struct nd_flow *f); /* as nd_xfer.send */
+int nd_ur_send(struct nd_io *io, struct nd_flow *f); /* as nd_xfer.move */
 /** nd_ur_flush() - hand over what the flow's turn has posted, unless a chain is under way. */
 void nd_ur_flush(struct nd_io *io, struct nd_flow *f);
 /** nd_ur_sent() - what became of a post. */
@@ -140,7 +140,7 @@ void nd_ur_recall(struct nd_io *io, struct nd_flow *f);
 /* uring_recv.c */
 ND_MUST_CHECK int nd_ur_recv_open(struct nd_io *io, unsigned lane, struct nd_err *err);
 void nd_ur_recv_close(struct nd_uring *u, unsigned lane);
-int nd_ur_recv(struct nd_io *io, struct nd_flow *f); /* as nd_xfer.recv */
+int nd_ur_recv(struct nd_io *io, struct nd_flow *f); /* as nd_xfer.move */
 /** nd_ur_received() - a completion of the flow's receive. */
 void nd_ur_received(struct nd_io *io, struct nd_flow *f, int result, uint32_t flags);
 

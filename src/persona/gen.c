@@ -43,7 +43,8 @@ static const struct { const char *title; nd_names_fn names; } registries[] = {
 	{ "transports", nd_transport_names },
 	{ "shapes",     nd_load_names },
 	{ "engines",    nd_engine_names },
-	{ "techniques", nd_persona_xfer_names },
+	{ "ways to send", nd_xfer_tx_names },
+	{ "ways to receive", nd_xfer_rx_names },
 	{ "languages",  nd_dialect_names },
 	{ "formats",    nd_writer_names },
 };

@@ -12,11 +12,6 @@
 /** nd_persona_dashes() - @word behind its dashes, plain and Unicode alike (U+2010..U+2015, U+2212).
  * @ret: how many there were; NULL is fine. */
 const char *nd_persona_dashes(const char *word, unsigned *ret);
-
-/** nd_persona_xfer_names() - transfer pairs, each name once: a name may stand for a pair for streams and
- * one for datagrams. */
-const char *nd_persona_xfer_names(size_t n, const char **ret_help);
-
 /** nd_persona_generate() - "man", "man-ntttcp", "bash", "zsh", "protocol-md" into @out; false: not one of ours. */
 bool nd_persona_generate(const char *what, struct nd_str *out);
 

@@ -36,29 +36,20 @@ static const char *engine_names(size_t n, const char **ret_help)
 	return "auto";
 }
 
-static bool named_before(size_t i)
+static const char *tx_names(size_t n, const char **ret_help)
 {
-	size_t j;
-
-	for (j = 0; j < i; j++)
-		if (!strcmp(nd_xfer_at(j)->name, nd_xfer_at(i)->name))
-			return true;
-	return false;
+	if (n > 0)
+		return nd_xfer_tx_names(n - 1, ret_help);
+	*ret_help = "what suits the socket";
+	return "auto";
 }
 
-/* A name may stand for two pairs, one for streams and one for datagrams. */
-const char *nd_persona_xfer_names(size_t n, const char **ret_help)
+static const char *rx_names(size_t n, const char **ret_help)
 {
-	const struct nd_xfer *x;
-	size_t i;
-
-	for (i = 0; (x = nd_xfer_at(i)); i++) {
-		if (named_before(i) || n-- > 0)
-			continue;
-		*ret_help = x->help;
-		return x->name;
-	}
-	return NULL;
+	if (n > 0)
+		return nd_xfer_rx_names(n - 1, ret_help);
+	*ret_help = "what suits the socket";
+	return "auto";
 }
 
 /* clang-format off */
@@ -269,10 +260,10 @@ static const struct nd_opt engine_rows[] = {
 	{ .name = "depth", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
 	  AT(uint64_t, depth), .min = 1, .max = ND_MAX_DEPTH, .help = "sends under way per flow, with --engine uring",
 	  .more = "By default one. Each has a buffer of its own when bytes are verified." },
-	{ .name = "tx", .type = ND_OPT_ENUM, .values = nd_persona_xfer_names, AT(const char *, tx),
-	  .preset = "copy", .help = "how bytes are sent" },
-	{ .name = "rx", .type = ND_OPT_ENUM, .values = nd_persona_xfer_names, AT(const char *, rx),
-	  .preset = "copy", .help = "how bytes are received" },
+	{ .name = "tx", .type = ND_OPT_ENUM, .values = tx_names, AT(const char *, tx),
+	  .preset = "auto", .help = "how bytes are sent" },
+	{ .name = "rx", .type = ND_OPT_ENUM, .values = rx_names, AT(const char *, rx),
+	  .preset = "auto", .help = "how bytes are received" },
 	{ 0 }
 };
 

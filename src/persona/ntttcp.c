@@ -353,6 +353,14 @@ static uint64_t interval_ns(const struct nd_plan *plan, uint64_t tick_ns)
 	return ND_MIN(tick_ns, plan->duration_ns);
 }
 
+/* -sam makes a result of each interval. */
+static uint64_t tick_ns(const struct nd_ntttcp *n)
+{
+	if (n->sample_s)
+		return n->sample_s * ND_NS_PER_S;
+	return n->windows ? ND_NS_PER_S : LINUX_TICK_NS;
+}
+
 static void fill_times(struct nd_plan *plan, const struct nd_ntttcp *n)
 {
 	plan->warmup_ns = n->warmup_ms * ND_NS_PER_MS;
@@ -362,7 +370,7 @@ static void fill_times(struct nd_plan *plan, const struct nd_ntttcp *n)
 		plan->duration_ns = ND_MAX_NS;
 	else if (!n->time_ms)
 		plan->duration_ns = COUNT_LIMIT_NS;
-	plan->interval_ns = interval_ns(plan, n->windows ? ND_NS_PER_S : LINUX_TICK_NS);
+	plan->interval_ns = interval_ns(plan, tick_ns(n));
 	plan->drain_ns = DRAIN_NS;
 	plan->connect_timeout_ns = CONNECT_NS;
 }
@@ -395,7 +403,7 @@ static void fill_engine(struct nd_ntttcp_line *l)
 {
 	struct nd_plan *plan = l->plan;
 
-	plan->tx = plan->rx = "copy";
+	plan->tx = plan->rx = plan->wait = "auto";
 	plan->engine = "auto";
 	if (!l->n.async_io)
 		return;
@@ -417,6 +425,14 @@ static void fill_sockopts(struct nd_plan *plan, const struct nd_ntttcp *n)
 	plan->sock.fragment = n->udp; /* neither tool forbids it, and sizes are theirs */
 }
 
+/* -d and -jm need to see the bytes. */
+static const char *frame_of(const struct nd_ntttcp *n)
+{
+	if (n->verify)
+		return "letter";
+	return n->jitter && n->udp ? "jitter" : "plain";
+}
+
 /* A receiver takes whatever datagrams come; on TCP it reads by its own size. */
 static void fill_workload(struct nd_ntttcp_line *l)
 {
@@ -426,7 +442,7 @@ static void fill_workload(struct nd_ntttcp_line *l)
 	plan->workload[0] = (struct nd_workload){
 		.active = ND_CLIENT,
 		.load = "stream",
-		.frame = "plain",
+		.frame = frame_of(n),
 		.transport = n->udp ? "udp" : "tcp",
 		.flows = n->sender ? target_flows(l) : ND_MAX_FLOWS,
 		.message_bytes = n->udp && !n->sender ? ND_MAX_DATAGRAM : n->io_bytes,

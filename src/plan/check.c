@@ -241,6 +241,10 @@ static int check_numbers(const struct nd_plan *p, struct nd_err *err)
 		{ { "-i",         ND_UNIT_TIME_NS, ND_NS_PER_MS, ND_MAX_NS },      p->interval_ns },
 		{ { "-T",         ND_UNIT_COUNT,   0,            ND_MAX_THREADS }, p->threads },
 		{ { "--depth",    ND_UNIT_COUNT,   0,            ND_MAX_DEPTH },   p->depth },
+		{ { "--gso",      ND_UNIT_COUNT,   0,            ND_MAX_GSO },     p->gso },
+		{ { "--gro",      ND_UNIT_COUNT,   0,            ND_CHOICE_MAX - 1 }, p->gro },
+		{ { "--lowat",    ND_UNIT_BYTES,   0,            INT32_MAX },      p->lowat_bytes },
+		{ { "--busy-poll", ND_UNIT_COUNT,  0,            ND_MAX_BUSY_POLL_US }, p->busy_poll_us },
 		{ { "--sndbuf",   ND_UNIT_BYTES,   0,            INT32_MAX },      p->sock.sndbuf_bytes },
 		{ { "--rcvbuf",   ND_UNIT_BYTES,   0,            INT32_MAX },      p->sock.rcvbuf_bytes },
 		{ { "--mss",      ND_UNIT_BYTES,   0,            UINT16_MAX },     p->sock.mss_bytes },
@@ -265,6 +269,8 @@ static int check_words(const struct nd_plan *plan, struct nd_err *err)
 		r = check_word("--tx", plan->tx, MAX_NAME, err);
 	if (r == 0)
 		r = check_word("--rx", plan->rx, MAX_NAME, err);
+	if (r == 0)
+		r = check_word("--wait", plan->wait, MAX_NAME, err);
 	if (r == 0 && plan->sock.cc)
 		r = check_word("--cc", plan->sock.cc, MAX_CC, err);
 	if (r == 0 && plan->depth > 1 && strcmp(plan->engine, "uring") != 0)

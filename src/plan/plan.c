@@ -8,6 +8,7 @@
 const char *const nd_verb_names[] = { "serve", "stream", "receive", NULL };
 const char *const nd_end_names[] = { "client", "server", NULL };
 const char *const nd_payload_names[] = { "random", "zero", "pattern", "fill-a", "fill-b", NULL };
+const char *const nd_choice_names[] = { "auto", "on", "off", NULL };
 const char *const nd_af_names[] = { "any", "ipv4", "ipv6", NULL };
 
 static void point_list(struct nd_plan *plan)
@@ -77,8 +78,9 @@ int nd_plan_adopt(struct nd_plan *plan, struct nd_err *err)
 	known(&plan->threads, 0);
 	known(&plan->depth, 0);
 	plan->engine = plan->engine ? plan->engine : "auto";
-	plan->tx = plan->tx ? plan->tx : "copy";
-	plan->rx = plan->rx ? plan->rx : "copy";
+	plan->tx = plan->tx ? plan->tx : "auto";
+	plan->rx = plan->rx ? plan->rx : "auto";
+	plan->wait = plan->wait ? plan->wait : "auto";
 	return 0;
 }
 
@@ -206,6 +208,11 @@ static const struct nd_field plan_rows[] = {
 	ND_STR(P, engine, 0, "engine", "Engine asked."),
 	ND_STR(P, tx, 0, "send technique", "Way of sending asked."),
 	ND_STR(P, rx, 0, "receive technique", "Way of receiving asked."),
+	ND_U64(P, gso, ND_M_COUNT, ND_SHOW_NONZERO, "segmentation", "Datagrams given to the kernel in one piece (UDP_SEGMENT) asked; 0 leaves it to the sender, 1 is off."),
+	ND_ENUM(enum nd_choice, P, gro, 0, "coalescing", "Whether receivers ask for datagrams in one piece (UDP_GRO).", nd_choice_names),
+	ND_U64(P, lowat_bytes, ND_M_BYTES, ND_SHOW_NONZERO, "wake-up mark", "Bytes that must have come before a receiver wakes (SO_RCVLOWAT) asked; 0 leaves it to the receiver, 1 is off."),
+	ND_STR(P, wait, 0, "wait policy", "What a thread does when nothing can proceed, asked."),
+	ND_U64(P, busy_poll_us, ND_M_US, ND_SHOW_NONZERO, "busy poll", "Time that the kernel polls the device queue (SO_BUSY_POLL) asked; 0 is off."),
 	ND_U64(P, depth, ND_M_COUNT, ND_SHOW_NONZERO, "depth", "Sends under way per flow asked; 0 is one."),
 	ND_ENUM(enum nd_payload, P, payload, ND_SHOW_TEXT, "payload", "What the payload is made of.", nd_payload_names),
 	ND_BOOL(P, verify, ND_SHOW_NONZERO, "verified", "Whether receivers compare each byte."),

@@ -10,15 +10,17 @@
 #include "base/err.h"
 #include "base/field.h"
 
-#define ND_DEFAULT_PORT  7575
-#define ND_MAX_FLOWS     100000
-#define ND_MAX_WORKLOADS 4
-#define ND_MAX_MESSAGE   (1ull << 30)
-#define ND_MAX_DATAGRAM  65507ull
-#define ND_MAX_THREADS   1000
-#define ND_MAX_DEPTH     64                              /* sends of one flow under way */
-#define ND_MAX_NS        (24ull * 3600ull * ND_NS_PER_S) /* any duration */
-#define ND_MAX_INTERVALS 100000ull
+#define ND_DEFAULT_PORT     7575
+#define ND_MAX_FLOWS        100000
+#define ND_MAX_WORKLOADS    4
+#define ND_MAX_MESSAGE      (1ull << 30)
+#define ND_MAX_DATAGRAM     65507ull
+#define ND_MAX_THREADS      1000
+#define ND_MAX_GSO          128 /* datagrams of one piece, what Linux takes */
+#define ND_MAX_BUSY_POLL_US 1000000ull
+#define ND_MAX_DEPTH        64                              /* sends of one flow under way */
+#define ND_MAX_NS           (24ull * 3600ull * ND_NS_PER_S) /* any duration */
+#define ND_MAX_INTERVALS    100000ull
 #define ND_SOURCE_PORTS \
 	28232ull               /* of one address, 32768..60999, unless the machine says otherwise */
 #define ND_FIRST_BYTES  16384u /* a stream flow's first send is never more */
@@ -42,6 +44,8 @@ enum nd_payload {
 	ND_PAYLOAD_FILL_B, /* the letter B, as its datagrams on Linux */
 	ND_PAYLOAD_MAX
 };
+
+enum nd_choice { ND_AUTO, ND_ON, ND_OFF, ND_CHOICE_MAX };
 
 enum nd_af { ND_AF_ANY, ND_AF_IPV4, ND_AF_IPV6, ND_AF_MAX };
 
@@ -139,8 +143,13 @@ struct nd_plan {
 	/* how */
 	uint64_t threads;    /* per end; 0: as many as both ends have CPUs, at most the flows */
 	const char *engine;  /* engines.def, "auto" */
-	const char *tx, *rx; /* transfer pair: xfers of engines, "copy" */
-	uint64_t depth;      /* sends under way per flow, where the engine posts them; 0: one */
+	const char *tx, *rx; /* ways to send and to receive: xfers.def, "auto" */
+	uint64_t gso;        /* datagrams of one piece for the kernel; 0: sender's choice, 1: off */
+	enum nd_choice gro;  /* receivers take several datagrams in one piece */
+	uint64_t lowat_bytes;  /* SO_RCVLOWAT; 0: receiver's choice, 1: off */
+	const char *wait;      /* waits.def, "auto" */
+	uint64_t busy_poll_us; /* SO_BUSY_POLL; 0: off */
+	uint64_t depth;        /* sends under way per flow, where the engine posts them; 0: one */
 	enum nd_payload payload;
 	bool verify;
 	bool mptcp;
@@ -228,7 +237,8 @@ unsigned nd_plan_workload_of(const struct nd_plan *plan, uint64_t flow);
 
 /* The part of a plan that travels to the peer and stands in a report. */
 extern const struct nd_table nd_plan_table, nd_workload_table;
-extern const char *const nd_verb_names[], *const nd_end_names[], *const nd_payload_names[],
-									 *const nd_af_names[];
+extern const char *const nd_verb_names[],
+	*const nd_end_names[], *const nd_payload_names[], *const nd_af_names[],
+								  *const nd_choice_names[];
 
 #endif

@@ -11,10 +11,29 @@ enum {
 	MANY_PORTS = 32
 }; /* links, listeners, event descriptors, standard streams */
 
+/* How one direction of a lane moves: "auto" is plain copies. */
+static int pick_xfer(const char *asked, bool sends, const struct nd_lane *l,
+		     const struct nd_xfer **ret, struct nd_err *err)
+{
+	bool datagram = nd_is_datagram(l);
+	const char *name = strcmp(asked, "auto") == 0 ? "copy" : asked;
+
+	*ret = nd_xfer_find(name, sends, datagram);
+	if (!*ret)
+		return nd_fail(err, -EOPNOTSUPP, "--%s %s cannot move %s", sends ? "tx" : "rx",
+			       asked, datagram ? "datagrams" : "streams");
+	if ((*ret)->blind && (sends ? l->frame->fills : l->frame->takes))
+		return nd_fail(err, -EOPNOTSUPP,
+			       "--%s %s does not see the payload, which frame '%s' must",
+			       sends ? "tx" : "rx", asked, l->frame->name);
+	return 0;
+}
+
 static int check_lane(const struct nd_plan *plan, const struct nd_workload *wl, struct nd_lane *l,
 		      struct nd_err *err)
 {
 	bool datagram;
+	int r;
 
 	*l = (struct nd_lane){
 		.workload = wl,
@@ -30,17 +49,14 @@ static int check_lane(const struct nd_plan *plan, const struct nd_workload *wl, 
 	if (!l->transport)
 		return nd_fail(err, -EOPNOTSUPP, "transport '%s' is not known here", wl->transport);
 	datagram = nd_is_datagram(l);
-	l->xfer = nd_xfer_find(plan->tx, datagram);
-	if (!l->xfer)
-		return nd_fail(err, -EOPNOTSUPP, "technique '%s' cannot move %s", plan->tx,
-			       datagram ? "datagrams" : "streams");
 	if ((l->load->needs & ~l->transport->caps) != 0)
 		return nd_fail(err, -EOPNOTSUPP, "traffic shape '%s' does not run over %s",
 			       wl->load, wl->transport);
 	if (datagram ? !l->frame->datagram : !l->frame->stream)
 		return nd_fail(err, -EOPNOTSUPP, "frame '%s' does not travel in %s", wl->frame,
 			       datagram ? "datagrams" : "streams");
-	return 0;
+	r = pick_xfer(plan->tx, true, l, &l->tx, err);
+	return r < 0 ? r : pick_xfer(plan->rx, false, l, &l->rx, err);
 }
 
 int nd_lanes_fill(const struct nd_plan *plan, struct nd_lane *lanes, struct nd_err *err)
@@ -99,13 +115,15 @@ int nd_fds_judge(const struct nd_plan *plan, const struct nd_lane *lanes, uint32
 int nd_run_check(const struct nd_run_cfg *cfg, struct nd_err *err)
 {
 	struct nd_lane lanes[ND_MAX_WORKLOADS];
-	const char *engine = cfg->plan->engine;
+	const char *engine = cfg->plan->engine, *wait = cfg->plan->wait;
 	int e = nd_lanes_fill(cfg->plan, lanes, err);
 
 	if (e < 0)
 		return e;
 	if (strcmp(engine, "auto") != 0 && !nd_engine_find(engine))
 		return nd_fail(err, -EOPNOTSUPP, "engine '%s' is not known here", engine);
+	if (strcmp(wait, "auto") != 0 && !nd_wait_find(wait))
+		return nd_fail(err, -EOPNOTSUPP, "wait policy '%s' is not known here", wait);
 	e = nd_fds_judge(cfg->plan, lanes, cfg->threads ? cfg->threads : 1, err);
 	return e < 0 ? e : 0;
 }

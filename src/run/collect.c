@@ -417,7 +417,8 @@ int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a, struct 
 			       (unsigned long long)l->workload->flows);
 	if (nd_is_datagram(l) && !is_numbered(l))
 		without_numbers(ret);
-	ret->tx_technique = ret->rx_technique = l->xfer->name;
+	ret->tx_technique = l->tx->name;
+	ret->rx_technique = l->rx->name;
 	lane_facts(r, lane, a, ret);
 	ret->engine = r->workers[0].engine ? r->workers[0].engine->name : NULL;
 	if (ret->active)

@@ -129,7 +129,7 @@ static int init_load(const struct nd_worker *w, struct nd_flow *f)
 		.flow = f->number,
 		.bytes = wl->total_bytes ? nd_plan_share(wl->total_bytes, wl->flows, f->number) : 0,
 		.bytes_per_s = (double)rate_bps / 8 / (double)wl->flows,
-		.batch_max = lane->xfer->batch_max ? lane->xfer->batch_max : 1,
+		.batch_max = ND_MAX(lane->tx->batch_max, 1u),
 		.datagram = nd_is_datagram(lane),
 	};
 

@@ -58,13 +58,16 @@ static int open_io(struct nd_worker *w)
 	w->io.wake = nd_phase_wake;
 	w->io.flow_done = nd_phase_flow_done;
 	w->io.wake_fd = w->wake_fd;
+	w->io.wait = nd_wait_find(r->cfg.plan->wait); /* NULL: auto */
 	w->io.edge_ns = UINT64_MAX;
 	for (unsigned i = 0; i < r->lane_n; i++) {
 		int e;
 
 		w->io.tx_buf[i] = r->tx_buf[i];
 		w->io.tx_size[i] = r->tx_size[i];
-		e = r->lanes[i].xfer->open(&w->io, i, &w->err);
+		e = r->lanes[i].tx->open(&w->io, i, &w->err);
+		if (e == 0)
+			e = r->lanes[i].rx->open(&w->io, i, &w->err);
 		if (e < 0)
 			return e;
 	}
@@ -79,8 +82,10 @@ static void close_io(struct nd_worker *w)
 {
 	if (w->engine)
 		w->engine->close(&w->io);
-	for (unsigned i = 0; i < w->run->lane_n; i++)
-		w->run->lanes[i].xfer->close(&w->io, i);
+	for (unsigned i = 0; i < w->run->lane_n; i++) {
+		w->run->lanes[i].tx->close(&w->io, i);
+		w->run->lanes[i].rx->close(&w->io, i);
+	}
 }
 
 static int own_table(struct nd_worker *w)

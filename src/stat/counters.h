@@ -15,9 +15,14 @@
 	X(tx_calls)     /* system calls made to send */                                            \
 	X(tx_blocked)   /* socket full: EAGAIN */                                                  \
 	X(tx_refused)   /* datagrams refused: ENOBUFS, ECONNREFUSED and the like */                \
+	X(tx_stacked)   /* datagrams: passes through the sender's stack; with GSO one for many */  \
+	X(tx_zerocopy)  /* sends that were to be without a copy and were completed */              \
+	X(tx_copied)    /* of them those that the kernel copied after all */                       \
 	X(rx_bytes)     /* payload bytes read by the program */                                    \
 	X(rx_messages)  /* reads completed (stream), datagrams read (all of this flow) */          \
 	X(rx_calls)     /* system calls made to receive */                                         \
+	X(rx_stacked)   /* datagrams: pieces that the socket gave; with GRO one for many */        \
+	X(rx_dropped)   /* datagrams that the socket says it had no room for */                    \
 	X(rx_unique)    /* datagrams with a sequence number seen for the first time */             \
 	X(rx_duplicate) /* seen before */                                                          \
 	X(rx_reordered) /* first seen, but behind a higher number */                               \

@@ -21,6 +21,7 @@ struct rig {
 	/* set by the test */
 	struct nd_workload wl;
 	const char *engine, *load, *frame, *transport;
+	const char *tx_name, *rx_name; /* NULL: copy */
 	uint32_t pairs;
 	uint64_t run_ns; /* stop_sending this long after the start; 0: never */
 	int sndbuf;      /* of the sender, 0: the system's */
@@ -223,7 +224,7 @@ static inline void rig_flows(struct rig *r)
 			.flow = i % r->pairs,
 			.bytes = nd_plan_share(r->wl.total_bytes, r->pairs, i % r->pairs),
 			.bytes_per_s = (double)r->wl.rate_bps / 8 / r->pairs,
-			.batch_max = r->lane.xfer->batch_max,
+			.batch_max = r->lane.tx->batch_max,
 			.datagram = rig_datagram(r),
 		};
 
@@ -253,8 +254,10 @@ static inline void rig_open(struct rig *r)
 	assert_non_null(r->lane.load);
 	assert_non_null(r->lane.frame);
 	assert_non_null(r->lane.transport);
-	r->lane.xfer = nd_xfer_find("copy", rig_datagram(r));
-	assert_non_null(r->lane.xfer);
+	r->lane.tx = nd_xfer_find(r->tx_name ? r->tx_name : "copy", true, rig_datagram(r));
+	r->lane.rx = nd_xfer_find(r->rx_name ? r->rx_name : "copy", false, rig_datagram(r));
+	assert_non_null(r->lane.tx);
+	assert_non_null(r->lane.rx);
 	r->flows = calloc(2 * r->pairs, sizeof(*r->flows));
 	r->seqs = calloc(2 * r->pairs, sizeof(*r->seqs));
 	r->states = calloc(2 * r->pairs, (r->lane.load->state_bytes + 15) / 16 * 16);
@@ -276,7 +279,8 @@ static inline void rig_open(struct rig *r)
 				.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	rig_flows(r);
 	rig_sockets(r);
-	assert_int_equal(r->lane.xfer->open(&r->io, 0, &err), 0);
+	assert_int_equal(r->lane.tx->open(&r->io, 0, &err), 0);
+	assert_int_equal(r->lane.rx->open(&r->io, 0, &err), 0);
 	assert_int_equal(rig_engine(r->engine)->open(&r->io, &err), 0);
 }
 
@@ -298,7 +302,8 @@ static inline void rig_run(struct rig *r)
 static inline void rig_close(struct rig *r)
 {
 	rig_engine(r->engine)->close(&r->io);
-	r->lane.xfer->close(&r->io, 0);
+	r->lane.tx->close(&r->io, 0);
+	r->lane.rx->close(&r->io, 0);
 	for (uint32_t i = 0; i < r->io.flow_count; i++)
 		if (r->flows[i].fd >= 0)
 			close(r->flows[i].fd);

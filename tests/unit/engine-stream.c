@@ -530,13 +530,14 @@ static void finds_by_name(void **state)
 		assert_non_null(help);
 	}
 	for (size_t i = 0; nd_xfer_at(i); i++)
-		assert_ptr_equal(nd_xfer_find(nd_xfer_at(i)->name, nd_xfer_at(i)->datagram),
+		assert_ptr_equal(nd_xfer_find(nd_xfer_at(i)->name, nd_xfer_at(i)->sends,
+					      nd_xfer_at(i)->datagram),
 				 nd_xfer_at(i));
 	for (size_t i = 0; nd_wait_at(i); i++)
 		assert_ptr_equal(nd_wait_find(nd_wait_names(i, &help)), nd_wait_at(i));
 	assert_null(nd_engine_find("auto"));
 	assert_null(nd_engine_find(NULL));
-	assert_null(nd_xfer_find("teleport", false));
+	assert_null(nd_xfer_find("teleport", true, false));
 	assert_null(nd_wait_find("nothing"));
 	assert_string_equal(nd_engine_auto(1)->name, "blocking");
 	assert_string_equal(nd_engine_auto(2)->name, "epoll");
