@@ -109,6 +109,7 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(PARTS) $(BUILD)/config.h $(BUILD)/compil
 
 check: check-unit check-netns
 
+# What fails is run once more by itself, for a machine that other work has stalled; what passes only then is named.
 ifeq ($(HAVE_CMOCKA),yes)
 check-unit: $(UNIT_BIN)
 	@failed=; for t in $(UNIT_BIN); do \
@@ -119,7 +120,11 @@ check-unit: $(UNIT_BIN)
 		*) echo "FAIL  $${t##*/} (exit $$r)"; failed="$$failed $${t##*/}" ;; \
 		esac; \
 	done; \
-	if [ -n "$$failed" ]; then echo "check-unit: failed:$$failed"; exit 1; fi
+	lost=; for t in $$failed; do \
+		if timeout $(UNIT_SECONDS) $(BUILD)/tests/unit/$$t; then echo "passed when run again: $$t"; \
+		else lost="$$lost $$t"; fi; \
+	done; \
+	if [ -n "$$lost" ]; then echo "check-unit: failed:$$lost"; exit 1; fi
 else
 check-unit:
 	@echo "check-unit: skipped: cmocka was not found (Debian: libcmocka-dev); then run: make clean check-unit"
