@@ -38,7 +38,7 @@ BASHDIR = $(PREFIX)/share/bash-completion/completions
 ZSHDIR  = $(PREFIX)/share/zsh/site-functions
 
 # Names under which the program answers as another tool: `make install` links each to netdyno.
-PERSONA_LINKS ?= ntttcp
+PERSONA_LINKS ?= ntttcp netperf netserver
 
 # ---- what there is to build: a new file needs no line here
 
@@ -46,6 +46,7 @@ SRC       := $(wildcard src/*.c src/*/*.c)
 HDR       := $(wildcard src/*/*.h)
 UNIT_SRC  := $(wildcard tests/unit/*.c)
 FUZZ_SRC  := $(wildcard tests/fuzz/*.c)
+COST_SRC  := $(wildcard tests/cost/*.c)
 OBJ       := $(SRC:%.c=$(BUILD)/%.o)
 PARTS     := $(filter-out $(BUILD)/src/main.o,$(OBJ))
 UNIT_BIN  := $(UNIT_SRC:%.c=$(BUILD)/%)
@@ -86,7 +87,7 @@ COMPILE  = $(CC) $(STD) $(INCLUDE) $(WARN) $(if $(WERROR),-Werror) $(HARD) $(LIB
            $(SANFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
 LINK     = $(CC) -pthread $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
 
-.PHONY: all check check-unit check-netns install uninstall clean lint format tidy cppcheck layers \
+.PHONY: all check check-unit check-netns check-cost install uninstall clean lint format tidy cppcheck layers \
         globals sizes fuzz fuzz-build docs docs-check bench soak help compile_commands.json
 
 all: $(BUILD)/netdyno
@@ -138,6 +139,23 @@ check-netns: $(BUILD)/netdyno
 	NETDYNO=$(abspath $(BUILD)/netdyno) PYTHONDONTWRITEBYTECODE=1 \
 		$(PYTHON) -m pytest "$$@" -q -p no:cacheprovider $(PYTEST_ARGS); r=$$?; \
 	if [ $$r -eq 5 ]; then echo "check-netns: skipped: there is no test"; exit 0; fi; exit $$r
+
+# ---- instructions per operation: the calls that the stubs of tests/cost stand for
+
+COST_CALLS := clock_gettime epoll_ctl epoll_wait getsockopt poll ppoll recv recvmmsg recvmsg send sendfile \
+              sendmmsg sendmsg setsockopt splice syscall tee vmsplice \
+              io_uring_register_buf_ring io_uring_submit io_uring_submit_and_get_events \
+              io_uring_submit_and_wait io_uring_submit_and_wait_timeout
+
+COST_PARTS := $(filter $(foreach d,base plan load frame engine net stat,$(BUILD)/src/$(d)/%),$(PARTS))
+
+$(BUILD)/tests/cost/cost: $(COST_SRC) $(wildcard tests/cost/*.h) $(COST_PARTS) $(BUILD)/linked-with
+	@mkdir -p $(@D)
+	$(call say,COST,$@)$(filter-out -MMD -MP,$(COMPILE)) $(LDFLAGS) $(COST_CALLS:%=-Wl,--wrap=%) \
+		-o $@ $(COST_SRC) $(COST_PARTS) $(LIBS)
+
+check-cost: $(BUILD)/tests/cost/cost
+	@$(PYTHON) tests/cost/run $<; r=$$?; if [ $$r -eq 77 ]; then exit 0; fi; exit $$r
 
 bench: $(BUILD)/netdyno
 	@if [ -x bench/run ]; then NETDYNO=$(abspath $(BUILD)/netdyno) bench/run; \
@@ -205,7 +223,7 @@ sizes:
 
 # Rewritten each time: it costs nothing and follows BUILD.
 compile_commands.json:
-	@{ echo '['; for f in $(SRC) $(UNIT_SRC) $(FUZZ_SRC); do \
+	@{ echo '['; for f in $(SRC) $(UNIT_SRC) $(FUZZ_SRC) $(COST_SRC); do \
 		echo "$$comma{ \"directory\": \"$(CURDIR)\", \"file\": \"$$f\","; \
 		echo "  \"command\": \"$(CC) $(STD) $(INCLUDE) -c $$f\" }"; comma=,; \
 	done; echo ']'; } >$@.tmp && mv $@.tmp $@
@@ -260,6 +278,7 @@ clean:
 help:
 	@echo "make [all]              build $(BUILD)/netdyno"
 	@echo "make check              check-unit and check-netns (root for the second, else they skip)"
+	@echo "make check-cost         instructions per operation beside their limits (valgrind, else it skips)"
 	@echo "make install uninstall  under DESTDIR and PREFIX ($(PREFIX))"
 	@echo "make lint               format tidy cppcheck layers globals sizes docs-check"
 	@echo "make fuzz               each target for FUZZ_SECONDS ($(FUZZ_SECONDS)); FUZZ_TARGETS picks some"

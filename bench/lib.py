@@ -10,8 +10,10 @@ import atexit
 import ctypes
 import fcntl
 import os
+import re
 import resource
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -102,13 +104,14 @@ class Space:
 
 
 class Net:
-    """Where the two ends stand: kind 'loopback' is one namespace, 'veth' two joined by a pair.
+    """Where the two ends stand: kind 'loopback' is one namespace, 'veth' two joined by a pair; with
+    'frames' the sender's interface takes nothing longer than a frame: every datagram is one.
 
     The client runs in .near, the server in .far at .address; .iface is the server's interface.
     .default_cc is what a socket of either end has that asks for nothing.
     """
 
-    KINDS = ("loopback", "veth")
+    KINDS = ("loopback", "veth", "frames")
 
     def __init__(self, kind, cc=None):
         self.kind = kind
@@ -141,6 +144,36 @@ class Net:
         for space, address in ((self.near, "10.77.0.1/24"), (self.far, "10.77.0.2/24")):
             space.ip("addr", "add", address, "dev", "veth0")
             space.ip("link", "set", "veth0", "up")
+        if self.kind == "frames":
+            self._no_offload()
+
+    def _no_offload(self):
+        if not shutil.which("ethtool"):
+            raise Skip("ethtool is not installed (Debian: ethtool)")
+        for what in ("tso", "gso", "tx-udp-segmentation"):
+            with self.near.inside():
+                done = subprocess.run(["ethtool", "-K", "veth0", what, "off"], capture_output=True,
+                                      stdin=subprocess.DEVNULL, text=True, timeout=20, check=False)
+            if done.returncode != 0:
+                raise Failed(f"ethtool -K veth0 {what} off: {done.stderr.strip()}")
+
+    def many_ports(self):
+        """Room for as many connections from one address to another as port numbers allow."""
+        with self.near.inside():
+            _write("/proc/sys/net/ipv4/ip_local_port_range", "1024 65535")
+
+    def counters(self):
+        """What the receiving end's kernel has counted so far."""
+        with self.far.inside():
+            udp = [line.split()[1:] for line in _lines("snmp") if line.startswith("Udp:")]
+            udp = dict(zip(udp[0], map(int, udp[1])))
+            device = next(line for line in _lines("dev") if line.strip().startswith(self.iface))
+            # what was accepted by a listener of both families counts as IPv6
+            tcp = sum(int(line.split()[2]) for name in ("sockstat", "sockstat6")
+                      for line in _lines(name) if re.match(r"TCP6?:", line))
+        return {"ns": time.monotonic_ns(), "datagrams": udp["InDatagrams"],
+                "dropped": udp["RcvbufErrors"], "bytes": int(device.partition(":")[2].split()[0]),
+                "tcp": tcp}
 
     def close(self):
         for space in self.spaces:
@@ -151,6 +184,11 @@ class Net:
 
     def __exit__(self, *_):
         self.close()
+
+
+def _lines(name):
+    with open(f"/proc/thread-self/net/{name}", encoding="ascii") as f:
+        return f.read().splitlines()
 
 
 CC_DEFAULT = "/proc/sys/net/ipv4/tcp_congestion_control"
@@ -317,26 +355,35 @@ class Proc:
             if time.monotonic() > deadline:
                 raise Failed(f"does not say '{words}': {' '.join(self.argv)}")
 
-    def wait_listening(self, port, seconds=10.0):
-        """Wait until somebody listens on a TCP port in its namespace."""
-        wanted = f":{port:04X}"
+    def wait_listening(self, port, seconds=10.0, udp=False):
+        """Wait until somebody listens on a TCP port, or has a UDP port, in its namespace."""
+        wanted, state = f":{port:04X}", "07" if udp else "0A"
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if self.wait(0.01):
                 raise Failed(self.said())
-            for name in ("tcp", "tcp6"):
+            for name in ("udp", "udp6") if udp else ("tcp", "tcp6"):
                 try:
                     with open(f"/proc/{self.pid}/net/{name}", encoding="ascii") as f:
                         sockets = [line.split()[1:4] for line in f]
                 except OSError:
                     continue  # ends just now, or no IPv6
-                if any(s[0].endswith(wanted) and s[2] == "0A" for s in sockets):
+                if any(s[0].endswith(wanted) and s[2] == state for s in sockets):
                     return
         raise Failed(f"nobody listens on port {port}: {' '.join(self.argv)}")
 
 
+def prefer_this(yes):
+    """Let this process run before others; the programs that it starts are as any."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, -15 if yes else 0)
+    except PermissionError:
+        pass
+
+
 def _prepare(cpus):
     """Between fork and exec."""
+    prefer_this(False)
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if cpus:
         os.sched_setaffinity(0, cpus)
@@ -351,6 +398,24 @@ def end_all():
             proc.stop(grace_s=0.5)
         except (Failed, OSError) as e:
             print(e, file=sys.stderr)
+
+
+# ---- the raw programs
+
+def build_raw(name):
+    """Path of bench/raw/NAME.c as a program, compiled when it is newer."""
+    folder, program = ROOT / "bench" / "raw", OUT / "raw" / name
+    newest = max(f.stat().st_mtime for f in (folder / f"{name}.c", folder / "raw.h"))
+    if program.exists() and program.stat().st_mtime >= newest:
+        return str(program)
+    program.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-D_GNU_SOURCE",
+                           "-O2", "-Wall", "-o", str(program), str(folder / f"{name}.c")],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+                          check=False)
+    if done.returncode != 0:
+        raise Skip(f"bench/raw/{name}.c does not compile: {done.stderr.strip()[-300:]}")
+    return str(program)
 
 
 # ---- what the machine did meanwhile

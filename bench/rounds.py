@@ -79,11 +79,13 @@ class Rounds:
         self.keep_void = args.keep_void
         self.deadline = time.monotonic() + args.limit
 
-    def run(self, title, tools, cpus):
+    def run(self, title, tools, cpus, may_fail=()):
         """tools: label -> function that makes one run and returns its figures, run in this order
         in every round. A round that is void is repeated, up to three times the wanted number in
-        all. Return a record; its .rounds hold label -> figures."""
-        record = {"case": title, "wanted": self.wanted, "rounds": [], "void": []}
+        all. A tool of may_fail that fails is left out from then on. Return a record; its .rounds
+        hold label -> figures."""
+        record = {"case": title, "wanted": self.wanted, "rounds": [], "void": [], "failed": {}}
+        tools = dict(tools)
         attempts = 0
         while len(record["rounds"]) < self.wanted and attempts < 3 * self.wanted:
             if time.monotonic() > self.deadline:
@@ -92,7 +94,7 @@ class Rounds:
             attempts += 1
             before = calibrate(cpus)
             try:
-                samples = {label: once() for label, once in tools.items()}
+                samples = self._samples(tools, may_fail, record["failed"])
             except lib.Failed as e:
                 record["stopped"] = str(e)
                 break
@@ -106,6 +108,21 @@ class Rounds:
         return record
 
 
+    @staticmethod
+    def _samples(tools, may_fail, failed):
+        samples = {}
+        for label, once in list(tools.items()):
+            try:
+                samples[label] = once()
+            except lib.Failed as e:
+                if label not in may_fail:
+                    raise
+                failed[label] = " ".join(str(e).split())[:CELL]
+                print(f"left out: {label}: {e}", file=sys.stderr, flush=True)
+                del tools[label]
+        return samples
+
+
 def _median(values):
     return statistics.median(values) if values else None
 
@@ -113,7 +130,7 @@ def _median(values):
 def judge(record, metric, subject, peer=None, target=None, limit=None):
     """One row of the table. target: ('>=' or '<=', number) for the ratio subject/peer; limit: the
     same for the subject's own figure."""
-    pairs = record["rounds"]
+    pairs = [p for p in record["rounds"] if subject in p and (not peer or peer in p)]
     row = {"case": record["case"], "metric": metric, "valid": len(pairs),
            "void": len(record["void"]), "stopped": record.get("stopped"),
            "subject": _median([p[subject][metric] for p in pairs])}
@@ -129,28 +146,86 @@ def judge(record, metric, subject, peer=None, target=None, limit=None):
     return row
 
 
+CELL = 160        # characters of a reason
+NEAR_RAW = 0.95  # so near the raw program counts as reached where that leaves no room for the target
+ROOM = 1.10      # what is room
+
+
+def best(record, metric, names, high=True):
+    """The name with the best median."""
+    figures = {n: _median([p[n][metric] for p in record["rounds"] if n in p]) for n in names}
+    figures = {n: f for n, f in figures.items() if f is not None}
+    return (max if high else min)(figures, key=figures.get) if figures else None
+
+
+def judge_best(record, metric, subject, peers, target, raw=None, of_raw=None, rival=None):
+    """As judge(), beside the best of some peers, with the raw program beside.
+
+    rival: the peer, where another figure than this one has chosen it. of_raw: the target for the
+    ratio subject/raw, where that is asked and not the peers. Where the raw program leaves less than
+    ROOM above the target, NEAR_RAW of it counts as reached.
+    """
+    high = (target or of_raw or (">=", 0))[0] == ">="
+    peer = rival or best(record, metric, peers, high)
+    row = judge(record, metric, subject, peer, target)
+    row["peer_name"], row["of_raw"] = peer, None
+    pairs = [p for p in record["rounds"] if raw in p and subject in p]
+    if raw:
+        row["raw_name"] = raw
+        row["raw"] = _median([p[raw][metric] for p in pairs])
+        row["of_raw"] = _median([p[subject][metric] / p[raw][metric] for p in pairs
+                                 if p[raw][metric]])
+    if of_raw:
+        row["target"] = f"of raw {of_raw[0]} {of_raw[1]:g}"
+        row["met"] = None
+        if row["of_raw"] is not None and len(pairs) >= record["wanted"]:
+            row["met"] = row["of_raw"] >= of_raw[1] if high else row["of_raw"] <= of_raw[1]
+    elif row["met"] is False and row["of_raw"] and row.get("peer"):
+        room = row["raw"] / row["peer"] / target[1]
+        near = row["of_raw"] >= NEAR_RAW if high else row["of_raw"] <= 1 / NEAR_RAW
+        row["met"] = near and (room < ROOM if high else room > 1 / ROOM)
+        row["by_raw"] = row["met"]
+    return row
+
+
 def _figure(value):
     return "-" if value is None else f"{value:.4g}"
 
 
+def _verdict(row):
+    if row["met"] is None:
+        return "none: too few valid rounds" if row["target"] else "-"
+    if row.get("by_raw"):
+        return "met: raw leaves no more"
+    return "met" if row["met"] else "**missed**"
+
+
+def _cells(row, peer, with_raw):
+    """One line of the table."""
+    rounds = f"{row['valid']}" + (f", {row['void']} void" if row["void"] else "")
+    if row["stopped"]:
+        rounds += f", stopped: {row['stopped'][:CELL]}"
+    cells = [row["case"], row["metric"], _figure(row["subject"])]
+    if peer:
+        figure = _figure(row.get("peer"))
+        if row.get("peer_name"):
+            figure += f" ({row['peer_name']})"
+        cells += [figure, _figure(row.get("ratio"))]
+    if with_raw:
+        figure = _figure(row.get("raw"))
+        if row.get("raw") is not None:
+            figure += f" ({row['raw_name']})"
+        cells += [figure, _figure(row.get("of_raw"))]
+    cells += [row["target"] or "-", _verdict(row), rounds]
+    return "| " + " | ".join(str(c).replace("|", "/").replace("\n", " ") for c in cells) + " |"
+
+
 def markdown(rows, subject, peer):
-    head = ["case", "figure", subject, *([peer, "ratio"] if peer else []), "target", "verdict",
-            "rounds"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for row in rows:
-        verdict = {True: "met", False: "**missed**", None: "-"}[row["met"]]
-        if row["met"] is None and row["target"]:
-            verdict = "none: too few valid rounds"
-        rounds = f"{row['valid']}" + (f", {row['void']} void" if row["void"] else "")
-        if row["stopped"]:
-            rounds += f", stopped: {row['stopped']}"
-        cells = [row["case"], row["metric"], _figure(row["subject"])]
-        if peer:
-            cells += [_figure(row.get("peer")), _figure(row.get("ratio"))]
-        cells += [row["target"] or "-", verdict, rounds]
-        lines.append("| " + " | ".join(str(c).replace("|", "/").replace("\n", " ")
-                                       for c in cells) + " |")
-    return "\n".join(lines)
+    with_raw = any("raw_name" in row for row in rows)
+    head = ["case", "figure", subject, *([peer, "ratio"] if peer else []),
+            *(["raw", "of raw"] if with_raw else []), "target", "verdict", "rounds"]
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + "---|" * len(head),
+                      *(_cells(row, peer, with_raw) for row in rows)])
 
 
 def facts():
@@ -159,13 +234,13 @@ def facts():
             "load": round(os.getloadavg()[0], 2)}
 
 
-def options(purpose, seconds=2, places="same"):
+def options(purpose, seconds=2, places="same", choices=lib.PLACES):
     """The options that all comparisons have."""
     p = argparse.ArgumentParser(description=purpose)
     p.add_argument("--rounds", type=int, default=5, help="valid rounds wanted (default 5)")
     p.add_argument("--seconds", type=int, default=seconds,
                    help=f"measured time of a run (default {seconds})")
-    p.add_argument("--place", default=places, choices=lib.PLACES,
+    p.add_argument("--place", default=places, choices=choices,
                    help=f"both ends on one CPU, on two, or left to the scheduler ({places})")
     p.add_argument("--cc", default="cubic", help="congestion control of all tools (cubic)")
     p.add_argument("--limit", type=float, default=600.0,
@@ -186,7 +261,10 @@ def parse(parser):
 
 def report(title, args, rows, records, **more):
     """Print the table, write the JSON; return the exit code."""
-    about = {**facts(), "place": args.place, "cc": args.cc, "seconds": args.seconds, **more}
+    about = {**facts(), "place": args.place, "cc": args.cc, "seconds": args.seconds,
+             "subject": args.subject, **more}
+    if args.keep_void:
+        about["keep_void"] = True
     print(f"### {title}\n")
     print(", ".join(f"{key} {'; '.join(value) if isinstance(value, list) else value}"
                     for key, value in about.items()) + "\n")

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* argv to persona to plan to session to report; the only place that prints errors and sets exit codes. */
 #include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "persona/persona.h"
 #include "report/report.h"
 #include "session/session.h"
 
-enum exit_code { CODE_DONE, CODE_FAILED, CODE_USAGE, CODE_PEER };
-
 struct app {
 	struct nd_plan plan;
 	struct nd_report *report; /* NULL: none is open */
+	struct nd_err failure;    /* why there is no plan, or no complete result */
 	struct nd_err broken;     /* why a report did not get out: a closed pipe, a full disk */
 };
 
-static int say(const char *before, const struct nd_err *err, int code)
+static int say(const struct app *app, enum nd_ending ending, const struct nd_err *err)
 {
-	(void)fprintf(stderr, "%snetdyno: %s\n", before, err->text); /* nobody is left to tell */
-	return code;
+	nd_log_line("netdyno: ", err->text);
+	return nd_exit_code(&app->plan, ending);
 }
 
 static int open_report(struct app *app)
@@ -39,79 +38,64 @@ static int open_report(struct app *app)
 	return nd_report_open(&cfg, &app->report, &app->broken);
 }
 
-static void close_report(struct app *app, const struct nd_result *result,
-			 const struct nd_err *failure)
-{
-	int r = result ? nd_report_result(app->report, result, &app->broken)
-		       : nd_report_failed(app->report, failure, &app->broken);
-
-	nd_report_free(nd_take_ptr(app->report));
-	app->broken.code = r < 0 ? r : app->broken.code;
-}
-
-/* A server reports nothing but results; others have begun to before. */
 static void on_progress(void *user, const struct nd_progress_event *ev)
 {
 	struct app *app = user;
-	int r = 0;
+	int r;
 
-	if (!app->report && app->plan.verb != ND_VERB_SERVE && !app->broken.code)
-		(void)open_report(app); /* the next of a receiver's tests */
-	if (app->report)
-		r = nd_report_progress(app->report, ev);
+	if (!app->report && (app->broken.code || open_report(app) < 0))
+		return; /* else it is the next of a receiver's tests */
+	r = nd_report_progress(app->report, ev);
 	if (r < 0 && !app->broken.code)
 		(void)nd_wrap(&app->broken, r, "writing the report"); /* told in the end */
 }
 
+/* @result is NULL when there is none: .failure says why. */
 static void on_finished(void *user, struct nd_result *result)
 {
 	struct app *app = user;
+	int r;
 
-	if (app->report || (app->plan.out.format && open_report(app) == 0))
-		close_report(app, result, NULL);
+	if (!app->report && (!result || !app->plan.out.format || open_report(app) < 0))
+		return;
+	r = result ? nd_report_result(app->report, result, &app->broken)
+		   : nd_report_failed(app->report, &app->failure, &app->broken);
+	nd_report_free(nd_take_ptr(app->report));
+	app->broken.code = r < 0 ? r : app->broken.code;
 }
 
+/* A server reports nothing but results; others begin to before. */
 static int run(struct app *app)
 {
-	const struct nd_sink sink = { on_progress, app };
-	struct nd_err err = { 0 };
-	int ending;
+	const struct nd_sink sink = { app->plan.verb == ND_VERB_SERVE ? NULL : on_progress, app };
+	int ending = ND_END_FAILED;
 
 	if (app->plan.daemon && daemon(1, 0) < 0) /* file names stay what they were */
-		return say((nd_sysfail(&err, "going to the background"), ""), &err, CODE_FAILED);
-	if (app->plan.verb != ND_VERB_SERVE && open_report(app) < 0)
-		return say("", &app->broken, CODE_FAILED);
-	ending = nd_session_run(&app->plan, &sink, on_finished, app, &err);
-	if (app->report)
-		close_report(app, NULL, &err);
-	if (ending == ND_END_DONE)
-		return app->broken.code ? say("", &app->broken, CODE_FAILED) : CODE_DONE;
-	if (ending == ND_END_PARTIAL && app->plan.face)
-		return CODE_DONE; /* the other tool's: what was measured stands, and says so itself */
-	if (ending == ND_END_PEER)
-		return say("", &err, app->plan.exits.peer ?: CODE_PEER);
-	return say("", &err, CODE_FAILED);
+		(void)nd_sysfail(&app->broken, "going to the background");
+	else if (app->plan.verb == ND_VERB_SERVE || open_report(app) == 0)
+		ending = nd_session_run(&app->plan, &sink, on_finished, app, &app->failure);
+	on_finished(app, NULL);
+	if (app->broken.code && (ending == ND_END_DONE || !app->failure.code))
+		return say(app, ND_END_FAILED, &app->broken);
+	return nd_exit_code(&app->plan, ending) ? say(app, ending, &app->failure) : 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct app app = { 0 };
 	nd_auto_str out = { 0 };
-	struct nd_err err = { 0 };
-	int next = nd_persona_read(argc, argv, &app.plan, &out, &err), code = CODE_DONE;
+	int next = nd_persona_read(argc, argv, &app.plan, &out, &app.failure), code;
 
-	nd_heap_frugal();
 	(void)signal(SIGPIPE, SIG_IGN); /* a write says EPIPE instead; cannot fail */
 	if (next == ND_NEXT_SCHEMA || next == ND_NEXT_RESULT_DOC)
 		(next == ND_NEXT_SCHEMA ? nd_result_schema : nd_result_doc)(&out);
-	if (next < 0)
-		code = say(nd_str_text(&out), &err, app.plan.exits.usage ?: CODE_USAGE);
-	else if (next == ND_NEXT_RUN)
+	if (next == ND_NEXT_RUN)
 		code = run(&app);
-	else if (!nd_str_ok(&out) || nd_write_all(1, nd_str_text(&out), out.len) < 0)
-		code = say((nd_sysfail(&err, "writing to standard output"), ""), &err, CODE_FAILED);
+	else if (!nd_str_ok(&out) || nd_write_all(next < 0 || next == ND_NEXT_USAGE ? 2 : 1,
+						  nd_str_text(&out), out.len) < 0)
+		code = say(&app, (nd_sysfail(&app.broken, "writing"), ND_END_FAILED), &app.broken);
 	else
-		code = app.plan.exits.help;
+		code = next < 0 ? say(&app, ND_END_USAGE, &app.failure) : app.plan.exits.help;
 	nd_plan_done(&app.plan);
 	return code;
 }

@@ -8,7 +8,7 @@ _netdyno() {
 		prev=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	if [ "$COMP_CWORD" -eq 1 ]; then
-		mapfile -t COMPREPLY < <(compgen -W 'serve stream help --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'serve stream packets ntttcp netperf netserver help --help --version' -- "$cur")
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -36,33 +36,142 @@ _netdyno() {
 		-b|--bitrate) words='' ;;
 		--rate) words='' ;;
 		-l|--length) words='' ;;
-		--shape) words='stream rr' ;;
+		--shape) words='stream timed rr' ;;
 		-r|--request) words='' ;;
 		--warmup) words='' ;;
 		--cooldown) words='' ;;
 		--drain) words='' ;;
 		-i|--interval) words='' ;;
+		--group) words='' ;;
+		--expect) words='' ;;
+		--group-wait) words='' ;;
 		-p|--port) words='' ;;
 		-B|--bind) words='' ;;
 		--connect-timeout) words='' ;;
 		--payload) words='random zero pattern' ;;
 		--cc) words='' ;;
+		--mss) words='' ;;
 		--sndbuf) words='' ;;
 		--rcvbuf) words='' ;;
-		--mss) words='' ;;
 		--dscp) words='cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 ef va le' ;;
 		-T|--threads) words='' ;;
 		--pin) words='' ;;
 		--engine) words='auto blocking epoll uring null' ;;
 		--depth) words='' ;;
-		--tx) words='copy' ;;
-		--rx) words='copy' ;;
+		--tx) words='auto copy zerocopy sendfile splice gso' ;;
+		--rx) words='auto copy trunc splice mmap gro' ;;
+		--gso) words='' ;;
+		--gro) words='auto on off' ;;
+		--wait) words='auto block nap spin' ;;
+		--busy-poll) words='' ;;
+		--lowat) words='' ;;
 		-o|--output) words='text json xml csv' ;;
 		-O|--output-file) files=yes ;;
-		*) words='-t --time -n --bytes -P --flows -u --udp -R --reverse --bidir -b --bitrate --rate -l --length --shape -r --request --warmup --cooldown --drain -i --interval -p --port -4 --ipv4 -6 --ipv6 -B --bind --connect-timeout --payload --verify --mptcp --cc --sndbuf --rcvbuf --nodelay --mss --dscp --fragment -T --threads --pin --engine --depth --tx --rx -o --output -O --output-file --json-lines -q --quiet -v --verbose --trace-control -h --help --version' ;;
+		*) words='-t --time -n --bytes -P --flows -u --udp -R --reverse --bidir -b --bitrate --rate -l --length --shape -r --request --warmup --cooldown --drain -i --interval --group --expect --group-wait -p --port -4 --ipv4 -6 --ipv6 -B --bind --connect-timeout --payload --verify --mptcp --cc --nodelay --mss --sndbuf --rcvbuf --dscp --fragment -T --threads --pin --engine --depth --tx --rx --gso --gro --wait --spin --busy-poll --max --lowat -o --output -O --output-file --json-lines -q --quiet -v --verbose --trace-control -h --help --version' ;;
 		esac
 		;;
-	help) words='serve stream' ;;
+	packets)
+		case $prev in
+		-t|--time) words='' ;;
+		-n|--bytes) words='' ;;
+		-P|--flows) words='' ;;
+		-b|--bitrate) words='' ;;
+		--rate) words='' ;;
+		-l|--length) words='' ;;
+		--trial) words='' ;;
+		--warmup) words='' ;;
+		--cooldown) words='' ;;
+		--drain) words='' ;;
+		-i|--interval) words='' ;;
+		--group) words='' ;;
+		--expect) words='' ;;
+		--group-wait) words='' ;;
+		-p|--port) words='' ;;
+		-B|--bind) words='' ;;
+		--connect-timeout) words='' ;;
+		--payload) words='random zero pattern' ;;
+		--sndbuf) words='' ;;
+		--rcvbuf) words='' ;;
+		--dscp) words='cs0 cs1 cs2 cs3 cs4 cs5 cs6 cs7 af11 af12 af13 af21 af22 af23 af31 af32 af33 af41 af42 af43 ef va le' ;;
+		-T|--threads) words='' ;;
+		--pin) words='' ;;
+		--engine) words='auto blocking epoll uring null' ;;
+		--depth) words='' ;;
+		--tx) words='auto copy zerocopy sendfile splice gso' ;;
+		--rx) words='auto copy trunc splice mmap gro' ;;
+		--gso) words='' ;;
+		--gro) words='auto on off' ;;
+		--wait) words='auto block nap spin' ;;
+		--busy-poll) words='' ;;
+		-o|--output) words='text json xml csv' ;;
+		-O|--output-file) files=yes ;;
+		*) words='-t --time -n --bytes -P --flows -R --reverse --bidir -b --bitrate --rate -l --length --spread --find-rate --trial --warmup --cooldown --drain -i --interval --group --expect --group-wait -p --port -4 --ipv4 -6 --ipv6 -B --bind --connect-timeout --payload --verify --sndbuf --rcvbuf --dscp --fragment -T --threads --pin --engine --depth --tx --rx --gso --gro --wait --spin --busy-poll -o --output -O --output-file --json-lines -q --quiet -v --verbose --trace-control -h --help --version' ;;
+		esac
+		;;
+	ntttcp)
+		case $prev in
+		--dialect) words='linux windows' ;;
+		-m) words='' ;;
+		-P) words='' ;;
+		-n) words='' ;;
+		-l) words='' ;;
+		-p) words='' ;;
+		-a) words='' ;;
+		-t) words='' ;;
+		-W) words='' ;;
+		-C) words='' ;;
+		-b) words='' ;;
+		-B) words='' ;;
+		--fq-rate-limit) words='' ;;
+		--show-nic-packets) words='' ;;
+		--show-dev-interrupts) words='' ;;
+		*) words='-r -s -D -M -L -e -H -N --dialect -m -P -n -l -p -f -a -6 -u --no-delay -t -W -C -b -B --fq-rate-limit -O -x -j -Q -V --show-tcp-retrans --show-nic-packets --show-dev-interrupts -h --help --version' ;;
+		esac
+		;;
+	netperf)
+		case $prev in
+		-H) words='' ;;
+		-p) words='' ;;
+		-L) words='' ;;
+		-Z) words='' ;;
+		-t) words='' ;;
+		-l) words='' ;;
+		-s) words='' ;;
+		-i) words='' ;;
+		-I) words='' ;;
+		-b) words='' ;;
+		-w) words='' ;;
+		--parallel) words='' ;;
+		-T) words='' ;;
+		-y) words='' ;;
+		-Y) words='' ;;
+		-F) words='' ;;
+		-a) words='' ;;
+		-A) words='' ;;
+		-o) words='' ;;
+		-O) words='' ;;
+		-W) words='' ;;
+		-n) words='' ;;
+		-D) words='' ;;
+		-f) words='' ;;
+		-P) words='' ;;
+		-v) words='' ;;
+		-B) words='' ;;
+		--format) words='text json xml csv' ;;
+		*) words='-H -p -L -4 -6 -N -Z -t -l -s -i -I -r -b -w --parallel -T -c -C -y -Y -S -F -a -A -o -O -W -n -D -f -P -v -B -j -d -V --format -h --help --version' ;;
+		esac
+		;;
+	netserver)
+		case $prev in
+		-p) words='' ;;
+		-L) words='' ;;
+		-Z) words='' ;;
+		-v) words='' ;;
+		-n) words='' ;;
+		*) words='-p -L -4 -6 -Z -D -f -d -N -v -n -V -h --help --version' ;;
+		esac
+		;;
+	help) words='serve stream packets' ;;
 	esac
 	if [ $files = yes ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")

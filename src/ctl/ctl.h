@@ -36,7 +36,7 @@ ND_MUST_CHECK int nd_timer_new(struct nd_loop *l, nd_timer_fn fn, void *user,
 void nd_timer_set(struct nd_timer *t, uint64_t at_ns); /* UINT64_MAX: off. One shot. */
 void nd_timer_free(struct nd_timer *t);
 
-/** nd_loop_signals() - SIGINT, SIGTERM (and SIGHUP) arrive as a call on the main thread. Blocks them;
+/** nd_loop_signals() - SIGINT, SIGTERM, SIGALRM (and SIGHUP) arrive as a call on the main thread. Blocks them;
  * nd_loop_free() puts the old mask back. */
 ND_MUST_CHECK int nd_loop_signals(struct nd_loop *l, void (*fn)(void *user, int signal), void *user,
 				  struct nd_err *err);

@@ -173,12 +173,7 @@ static void seat(struct nd_lobby *b, int fd, const struct nd_addr *peer)
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return;
-	*g = (struct guest){ .lobby = b, .fd = fd, .peer = *peer };
-	if (nd_watch_new(b->loop, fd, on_guest, g, &g->watch, NULL) < 0) {
-		free(g);
-		return;
-	}
-	(void)nd_take_fd(&own);
+	*g = (struct guest){ .lobby = b, .fd = nd_take_fd(&own), .peer = *peer };
 	g->leaves_ns = nd_now_ns() + b->patience_ns;
 	g->older = b->newest;
 	if (b->newest)
@@ -187,6 +182,11 @@ static void seat(struct nd_lobby *b, int fd, const struct nd_addr *peer)
 		b->oldest = g;
 	b->newest = g;
 	b->waiting++;
+	on_guest(g, true, false); /* who speaks at once need not wait */
+	if (b->newest != g)
+		return;
+	if (nd_watch_new(b->loop, g->fd, on_guest, g, &g->watch, NULL) < 0)
+		show_out(g);
 	set_bell(b);
 }
 

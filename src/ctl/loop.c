@@ -310,9 +310,10 @@ int nd_loop_signals(struct nd_loop *l, void (*fn)(void *user, int signal), void 
 
 	if (l->signal_fd >= 0)
 		return nd_fail(err, -EBUSY, "signals are taken already");
-	(void)sigemptyset(&set); /* these three cannot fail with valid numbers */
+	(void)sigemptyset(&set); /* these cannot fail with valid numbers */
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGALRM); /* scripts end a netperf by it */
 	if (!is_ignored(SIGHUP)) /* nohup asks for that */
 		(void)sigaddset(&set, SIGHUP);
 	fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);

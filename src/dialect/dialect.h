@@ -24,6 +24,15 @@ struct nd_port_class {
 	bool many;             /* data: one port per flow, counted on from .offset */
 };
 
+/* A data socket of the plan, as it was made before anybody is told of it. */
+struct nd_socket_facts {
+	uint64_t port;                       /* bound to; 0: none yet */
+	uint64_t sndbuf_bytes, rcvbuf_bytes; /* as the system has them */
+	bool ipv6;
+	uint8_t address[16]; /* bound to, 4 or 16 bytes; all zero: any */
+	uint8_t peer[16];    /* client: where data goes */
+};
+
 /* What the first bytes of an accepted connection, or a datagram on a shared port, turn out to be. */
 enum nd_claim_kind {
 	ND_CLAIM_MORE,    /* too short to tell */
@@ -55,7 +64,10 @@ enum nd_dialog_event_kind {
 	ND_DLG_FIRST_DATA,  /* first payload on .flow (languages that decide from data) */
 	ND_DLG_FLOW_CLOSED, /* a flow ended; .flow: how many are still open */
 	ND_DLG_FLOW_OPEN, /* receiver: a data connection came to .port_class, port .index; .flow: its number */
-	ND_DLG_STOP, /* user or server wants the test ended; .reason */
+	ND_DLG_STOP,   /* user or server wants the test ended; .reason */
+	ND_DLG_SOCKET, /* answer to ND_DO_SOCKET: .socket; or .error, .err */
+	ND_DLG_GATHER, /* server: the group is there and begins at .at_ns; or never, .reason */
+	ND_DLG_GROUP,  /* server: what the .group reached together */
 	ND_DLG_PLAN, /* server: .plan as agreed by session (limits applied), .reason NULL; or refused, .reason */
 };
 
@@ -74,6 +86,9 @@ struct nd_dialog_event {
 	uint64_t flow;
 	const char *reason;
 	struct nd_plan *plan;
+	const struct nd_socket_facts *socket;
+	uint64_t at_ns;
+	struct nd_group *group; /* lives as long as the dialog, only read */
 };
 
 enum nd_do {
@@ -82,6 +97,7 @@ enum nd_do {
 	ND_DO_CLOSE,   /* close .link after what is queued */
 	ND_DO_TIMER,   /* ND_DLG_TIMER .timer at .at_ns (again: moved; UINT64_MAX: cancelled) */
 	ND_DO_PROPOSE, /* server: peer asks for dialog's .plan; session judges, answers ND_DLG_PLAN */
+	ND_DO_SOCKET, /* make the data socket of the plan, bound, before the run; ND_DLG_SOCKET follows */
 	ND_DO_PREPARE, /* make the run of the dialog's plan with .threads workers: flows open or are awaited */
 	ND_DO_START, /* nd_run_start(.at_ns) on the local clock */
 	ND_DO_RESTART, /* throw the run away and PREPARE again (languages with repeated tests on one dialog) */
@@ -89,7 +105,9 @@ enum nd_do {
 	ND_DO_STOP,   /* nd_run_stop() */
 	ND_DO_NOTE,   /* the user should know: .err.text */
 	ND_DO_PEER_INTERVAL, /* the peer's samples (.intervals/.n) for live lines */
-	ND_DO_DONE,          /* dialog is over; .peer_side may be NULL; .reason when partial */
+	ND_DO_GATHER, /* server: ready to begin with the group of the plan, .rtt_ns away; ND_DLG_GATHER follows */
+	ND_DO_MEMBER, /* server: results of both ends are here, .peer_side, .reason when partial; ND_DLG_GROUP follows */
+	ND_DO_DONE, /* dialog is over; .peer_side and .group may be NULL; .reason when partial */
 	ND_DO_FAIL, /* dialog is over without a result: .err, exit code 3 when .peer_fault */
 };
 
@@ -99,10 +117,11 @@ struct nd_verb_item {
 	unsigned
 		index; /* CONNECT: of the port in its class; .link comes back in LINK_UP and LINK_DOWN */
 	size_t data_at, n; /* into nd_verbs.data */
-	uint64_t at_ns, threads, quiet_ns, deadline_ns;
+	uint64_t at_ns, threads, quiet_ns, deadline_ns, rtt_ns;
 	const struct nd_interval_sample *intervals; /* in the dialog's arena until the next event */
 	uint64_t intervals_n;
 	struct nd_side *peer_side; /* in the dialog's arena */
+	struct nd_group *group;    /* likewise */
 	const char *reason;
 	struct nd_err err;
 	bool peer_fault;
@@ -161,6 +180,9 @@ struct nd_dialect {
 	/** Server: does it open ports of this class, and how many, counted on from the first? NULL: all
 	 * classes that are not .many, one port each. */
 	bool (*listens)(const void *state, unsigned port_class, unsigned *ret_count);
+	/** Server: are ports of this class welcome, but not needed? One that cannot be had is named, and
+	 * the others are served. NULL: all are needed. */
+	bool (*spares)(const void *state, unsigned port_class);
 	int (*open)(void *state, const struct nd_dialog_cfg *cfg, struct nd_err *err);
 	void (*event)(void *state, const struct nd_dialog_event *ev, struct nd_verbs *ret);
 	void (*facts)(const void *state, struct nd_dialog_facts *ret);

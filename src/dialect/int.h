@@ -41,6 +41,8 @@
 #define ND_NATIVE_AHEAD_MAX_NS  (60 * ND_NS_PER_S)
 #define ND_NATIVE_LATE_MAX_NS   (10 * ND_NS_PER_S)
 #define ND_NATIVE_RESEND_MS     200u
+#define ND_NATIVE_GROUP_NS      (10 * ND_NS_PER_S) /* from a result to those of the others in a group */
+#define ND_NATIVE_GROUP_BYTES   1024u              /* a row of a member, at most */
 #define ND_NATIVE_TIMES_BEFORE  10u
 #define ND_NATIVE_TIMES_AFTER   8u
 
@@ -67,10 +69,12 @@ enum nd_native_message {
 	ND_MSG_AGREED,
 	ND_MSG_REFUSE,
 	ND_MSG_READY,
+	ND_MSG_GATHER,
 	ND_MSG_GO,
 	ND_MSG_INTERVALS,
 	ND_MSG_SENT,
 	ND_MSG_RESULT,
+	ND_MSG_GROUP,
 	ND_MSG_STOP,
 	ND_MSG_BEAT,
 	ND_MSG_BYE,
@@ -82,11 +86,12 @@ struct json_t;
 
 /* What any message may hold; each message's rows use some of it. */
 struct nd_native_body {
-	uint64_t protocol, cpus, datagram_bytes, sent, at, threads;
+	uint64_t protocol, cpus, datagram_bytes, sent, at, threads, rtt;
 	const char *version, *boot_id, *netns, *hostname, *token, *sentence, *reason;
 	struct nd_strv features;
 	struct nd_list list; /* struct nd_interval_sample */
 	struct nd_side *side;
+	struct nd_group *group;
 	bool flows_omitted, intervals_omitted;
 	const struct nd_plan *plan;     /* to be sent */
 	const struct json_t *plan_json; /* as received, NULL: none; borrowed */
@@ -113,13 +118,19 @@ struct nd_native {
 	uint64_t peer_cpus;
 
 	/* clocks: client only */
-	struct nd_clock before, after;
+	struct nd_clock before, after, held;
 	uint64_t sent_ns; /* the exchange under way */
 	unsigned times_left;
+	bool is_timed; /* the exchanges behind the test are over */
 
 	/* the run */
 	uint64_t threads, start_ns;
+	uint64_t wait_ns; /* of the deadline that is set, for people */
 	bool is_ready, peer_is_ready;
+	bool is_held;           /* both are, and the others of the group are not */
+	uint64_t gather_ns;     /* when the group begins, on the server's clock; 0: not known yet */
+	uint64_t rtt_ns;        /* server: of the client, as it says */
+	struct nd_group *group; /* client: what all reached, in .kept */
 	bool peer_has_sent;
 	bool has_result;           /* this end's was sent (or could not be) */
 	struct nd_side *peer_side; /* in .kept */
@@ -176,6 +187,12 @@ void nd_native_protest(struct nd_native *d, const char *fmt, ...) ND_PRINTF(2, 3
 /** nd_native_lost() - nothing more will come from the peer: before the start fail, else keep what is measured. */
 void nd_native_lost(struct nd_native *d, int code, const char *fmt, ...) ND_PRINTF(3, 4);
 void nd_native_prepare(struct nd_native *d);
+/** nd_native_wait() - how long this stage may take from now on. */
+void nd_native_wait(struct nd_native *d, uint64_t by_ns);
+/** nd_native_patience() - the longest wait for an answer before the start; the client's user may say it. */
+uint64_t nd_native_patience(const struct nd_native *d);
+/** nd_native_setup_ns() - the same for all flows, when a few are given @few_ns. */
+uint64_t nd_native_setup_ns(const struct nd_native *d, uint64_t few_ns);
 void nd_native_start(struct nd_native *d, uint64_t at_ns);
 /** nd_native_settle() - go on when both results are here, or the peer's will not come. */
 void nd_native_settle(struct nd_native *d);
@@ -207,6 +224,23 @@ void nd_native_client_time(struct nd_native *d, const struct nd_native_body *b);
 void nd_native_client_agreed(struct nd_native *d, const struct nd_native_body *b);
 void nd_native_client_refuse(struct nd_native *d, const struct nd_native_body *b);
 void nd_native_client_is_ready(struct nd_native *d, const struct nd_native_body *b);
+
+/* native_group.c: one of several clients that begin together. */
+/** nd_native_hold() - when both ends are ready: wait for the others. */
+void nd_native_hold(struct nd_native *d);
+void nd_native_held_late(struct nd_native *d);
+/** nd_native_refresh_clock() - client, while it is held: clocks drift apart. */
+void nd_native_refresh_clock(struct nd_native *d);
+/** nd_native_stay() - both results are here: wait for those of the others. */
+void nd_native_stay(struct nd_native *d);
+/** nd_native_wrapped() - client: done, when nothing is missing any more. */
+void nd_native_wrapped(struct nd_native *d);
+void nd_native_on_gathered(struct nd_native *d, const struct nd_dialog_event *ev);
+void nd_native_on_summed(struct nd_native *d, const struct nd_dialog_event *ev);
+void nd_native_client_gather(struct nd_native *d, const struct nd_native_body *b);
+void nd_native_client_group(struct nd_native *d, const struct nd_native_body *b);
+/** nd_native_group_of() - "group 'NAME'", in .passing. */
+const char *nd_native_group_of(struct nd_native *d);
 
 /* native_server.c */
 void nd_native_server_judged(struct nd_native *d, const struct nd_dialog_event *ev);

@@ -134,7 +134,7 @@ static void link_up(struct nd_native *d, unsigned link)
 		return;
 	}
 	d->stage = ND_STAGE_HELLO;
-	nd_native_timer(d, ND_NATIVE_DEADLINE, d->now_ns + ND_NATIVE_GREETING_NS);
+	nd_native_wait(d, nd_native_patience(d));
 }
 
 static void take_message(struct nd_native *d, const struct nd_dialog_event *ev)
@@ -176,6 +176,12 @@ static void native_event(void *state, const struct nd_dialog_event *ev, struct n
 			nd_native_on_tick(d);
 		else
 			nd_native_on_deadline(d);
+		break;
+	case ND_DLG_GATHER:
+		nd_native_on_gathered(d, ev);
+		break;
+	case ND_DLG_GROUP:
+		nd_native_on_summed(d, ev);
 		break;
 	case ND_DLG_PLAN:
 		if (d->end == ND_SERVER)

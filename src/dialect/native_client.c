@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The native language, client: says hello, measures the clocks, asks for a plan, gives the start. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dialect/int.h"
@@ -19,7 +20,7 @@ void nd_native_client_up(struct nd_native *d)
 
 	d->stage = ND_STAGE_HELLO;
 	nd_native_send(d, ND_MSG_HELLO, &b);
-	nd_native_timer(d, ND_NATIVE_DEADLINE, d->now_ns + ND_NATIVE_GREETING_NS);
+	nd_native_wait(d, nd_native_patience(d));
 }
 
 void nd_native_client_ask_time(struct nd_native *d)
@@ -58,8 +59,16 @@ void nd_native_client_hello(struct nd_native *d, const struct nd_native_body *b)
 	if (b->datagram_bytes != ND_UNKNOWN)
 		fit_datagrams(d->plan, b->datagram_bytes);
 	d->stage = ND_STAGE_PLAN;
+	nd_native_wait(d, nd_native_patience(d));
 	d->times_left = ND_NATIVE_TIMES_BEFORE;
 	nd_native_client_ask_time(d);
+}
+
+static struct nd_clock *clock_of(struct nd_native *d)
+{
+	return d->stage == ND_STAGE_PLAN      ? &d->before
+	       : d->stage == ND_STAGE_PREPARE ? &d->held
+					      : &d->after;
 }
 
 void nd_native_client_time(struct nd_native *d, const struct nd_native_body *b)
@@ -69,13 +78,18 @@ void nd_native_client_time(struct nd_native *d, const struct nd_native_body *b)
 		return;
 	}
 	d->sent_ns = ND_UNKNOWN;
-	nd_clock_add(d->stage == ND_STAGE_PLAN ? &d->before : &d->after, b->sent, b->at, d->now_ns);
+	if (d->stage == ND_STAGE_RUN)
+		return; /* asked while the test was held */
+	nd_clock_add(clock_of(d), b->sent, b->at, d->now_ns);
 	if (d->times_left > 0) {
 		nd_native_client_ask_time(d);
 	} else if (d->stage == ND_STAGE_PLAN) {
 		nd_native_send(d, ND_MSG_PLAN, &(struct nd_native_body){ .plan = d->plan });
+	} else if (d->stage == ND_STAGE_PREPARE) {
+		d->before = d->held;
 	} else {
-		nd_native_done(d);
+		d->is_timed = true;
+		nd_native_wrapped(d);
 	}
 }
 
@@ -103,11 +117,104 @@ static bool read_token(const char *text, uint8_t ret[16])
 	return true;
 }
 
-/* The plan as the server will run it. A server may make datagrams smaller, and nothing else. */
+/* ---- the agreed plan ---- */
+
+/* What a server has to leave alone, beside all that is said of workloads. Techniques are its own business. */
+static const char *const fixed_keys[] = {
+	"duration_ns", "warmup_ns", "cooldown_ns", "interval_ns", "drain_ns",
+	"payload",     "verify",    "mptcp",       "group",       "group_expect",
+};
+
+static bool is_same(const struct nd_field *f, const void *a, const void *b);
+
+static bool is_same_list(const struct nd_table *table, const struct nd_list *a,
+			 const struct nd_list *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (uint64_t i = 0; i < a->n * table->size; i += table->size) {
+		nd_row_for_each(f, table)
+			if (!is_same(f, (const char *)a->v + i, (const char *)b->v + i))
+				return false;
+	}
+	return true;
+}
+
+static bool is_same(const struct nd_field *f, const void *a, const void *b)
+{
+	const void *x = nd_field_at(a, f), *y = nd_field_at(b, f);
+	const char *p, *q;
+
+	switch (f->type) {
+	case ND_T_U64:
+		return *(const uint64_t *)x == *(const uint64_t *)y;
+	case ND_T_BOOL:
+		return *(const bool *)x == *(const bool *)y;
+	case ND_T_ENUM:
+		return memcmp(x, y, sizeof(int)) == 0;
+	case ND_T_STR:
+		p = *(const char *const *)x;
+		q = *(const char *const *)y;
+		return p == q || (p && q && !strcmp(p, q));
+	case ND_T_LIST:
+		return is_same_list(f->table, x, y);
+	default:
+		return true; /* a plan has none of those */
+	}
+}
+
+static int differs(const char *where, const struct nd_field *f, struct nd_err *err)
+{
+	return nd_fail(err, -EBADMSG, "'%s%s' is not what was asked for", where, f->key);
+}
+
+static int compare_workload(const struct nd_workload *mine, const struct nd_workload *agreed,
+			    uint64_t number, struct nd_err *err)
+{
+	char where[32];
+
+	(void)snprintf(where, sizeof(where), "workloads[%u].", (unsigned)number); /* it fits */
+	nd_row_for_each(f, &nd_workload_table) {
+		bool is_size = f->offset == offsetof(struct nd_workload, message_bytes);
+
+		if (is_size && nd_plan_is_datagram(mine) && agreed->message_bytes > 0 &&
+		    agreed->message_bytes <= mine->message_bytes)
+			continue;
+		if (!is_same(f, mine, agreed))
+			return differs(where, f, err);
+	}
+	return 0;
+}
+
+static bool is_fixed(const struct nd_field *f)
+{
+	for (size_t i = 0; i < ND_COUNTOF(fixed_keys); i++)
+		if (!strcmp(fixed_keys[i], f->key))
+			return true;
+	return false;
+}
+
+/* A server may make datagrams smaller and choose other techniques: the test stays the one that was asked for. */
+static int compare(const struct nd_plan *mine, const struct nd_plan *agreed, struct nd_err *err)
+{
+	int code = 0;
+
+	if (agreed->workloads != mine->workloads)
+		return nd_fail(err, -EBADMSG, "'workloads' are not as many as were asked for");
+	for (uint64_t i = 0; i < mine->workloads && code == 0; i++)
+		code = compare_workload(&mine->workload[i], &agreed->workload[i], i, err);
+	if (code < 0)
+		return code;
+	nd_row_for_each(f, &nd_plan_table)
+		if (is_fixed(f) && !is_same(f, mine, agreed))
+			return differs("", f, err);
+	return 0;
+}
+
+/* The plan as the server will run it. */
 static int adopt(struct nd_native *d, const struct nd_native_body *b, struct nd_err *err)
 {
 	struct nd_plan *mine = d->plan, *agreed = nd_arena_alloc(&d->passing, 1, sizeof(*agreed));
-	uint64_t i;
 	int code;
 
 	if (!agreed)
@@ -117,21 +224,11 @@ static int adopt(struct nd_native *d, const struct nd_native_body *b, struct nd_
 			   err);
 	if (code == 0)
 		code = nd_plan_adopt(agreed, err);
-	if (code < 0)
-		return code;
-	if (agreed->workloads != mine->workloads || agreed->duration_ns != mine->duration_ns ||
-	    agreed->warmup_ns != mine->warmup_ns || agreed->cooldown_ns != mine->cooldown_ns)
-		return nd_fail(err, -EBADMSG, "this is not the plan that was asked for");
-	for (i = 0; i < mine->workloads; i++) {
-		const struct nd_workload *w = &agreed->workload[i];
-
-		if (w->flows != mine->workload[i].flows || w->active != mine->workload[i].active)
-			return nd_fail(err, -EBADMSG, "this is not the plan that was asked for");
-		if (nd_plan_is_datagram(&mine->workload[i]) && w->message_bytes > 0)
-			mine->workload[i].message_bytes =
-				ND_MIN(mine->workload[i].message_bytes, w->message_bytes);
-	}
-	return 0;
+	if (code == 0)
+		code = compare(mine, agreed, err);
+	for (uint64_t i = 0; i < mine->workloads && code == 0; i++)
+		mine->workload[i].message_bytes = agreed->workload[i].message_bytes;
+	return code;
 }
 
 void nd_native_client_agreed(struct nd_native *d, const struct nd_native_body *b)
@@ -171,8 +268,15 @@ void nd_native_client_ready(struct nd_native *d)
 {
 	uint64_t ahead_ns, at_ns;
 
+	if (d->is_ready &&
+	    !d->peer_is_ready) /* all flows are accepted: little is left to do there */
+		nd_native_wait(d, nd_native_setup_ns(d, nd_native_patience(d)));
 	if (!d->is_ready || !d->peer_is_ready)
 		return;
+	if (d->plan->group) {
+		nd_native_hold(d);
+		return;
+	}
 	ahead_ns = ND_MIN(4 * ND_MIN(d->before.rtt_ns, ND_NS_PER_S * 3600) + ND_NATIVE_AHEAD_NS,
 			  ND_NATIVE_AHEAD_MAX_NS / 2);
 	at_ns = d->now_ns + ND_MAX(ahead_ns, ND_NATIVE_AHEAD_MIN_NS);

@@ -87,6 +87,18 @@ static const struct nd_field go_rows[] = {
 	ND_U64(B, at, ND_M_NS, 0, NULL, "the start, on the server's clock"),
 	ND_ROWS_END
 };
+static const struct nd_field ready_rows[] = {
+	ND_U64(B, rtt, ND_M_NS, 0, NULL, "client of a group: its smallest round trip to the server"),
+	ND_ROWS_END
+};
+static const struct nd_field gather_rows[] = {
+	ND_U64(B, at, ND_M_NS, 0, NULL, "the start of the whole group, on the server's clock"),
+	ND_ROWS_END
+};
+static const struct nd_field group_rows[] = {
+	ND_OPTGROUP(struct nd_group, B, group, 0, NULL, "its members, and what they reached together", &nd_group_table),
+	ND_ROWS_END
+};
 static const struct nd_field intervals_rows[] = {
 	ND_LIST(B, list, 0, NULL, "intervals that this end has completed", &nd_interval_table),
 	ND_ROWS_END
@@ -105,6 +117,9 @@ TABLE(time);
 TABLE(agreed);
 TABLE(sentence);
 TABLE(reason);
+TABLE(ready);
+TABLE(gather);
+TABLE(group);
 TABLE(go);
 TABLE(intervals);
 TABLE(result);
@@ -126,7 +141,7 @@ static const struct nd_native_row rows[ND_MSG_MAX] = {
 		{ HELLO_, HELLO_ }, { nd_native_client_hello, nd_native_server_hello } },
 	[ND_MSG_TIME] = { "time", "One exchange for the offset between the clocks.", "client asks, server answers",
 		&time_table, false, false,
-		{ PLAN_ | WRAP_, PLAN_ | WRAP_ }, { nd_native_client_time, nd_native_server_time } },
+		{ PLAN_ | PREPARE_ | RUN_ | WRAP_, PLAN_ | PREPARE_ | WRAP_ }, { nd_native_client_time, nd_native_server_time } },
 	[ND_MSG_PLAN] = { "plan", "What the client wants to run.", "client", &no_table, true, false,
 		{ 0, PLAN_ }, { NULL, nd_native_server_plan } },
 	[ND_MSG_AGREED] = { "agreed", "The server will run this plan.", "server", &agreed_table, true, false,
@@ -134,8 +149,11 @@ static const struct nd_native_row rows[ND_MSG_MAX] = {
 	[ND_MSG_REFUSE] = { "refuse", "The server will not, or can not; it closes the connection.", "server",
 		&sentence_table, false, false,
 		{ HELLO_ | AGREEING | RUN_, 0 }, { nd_native_client_refuse, NULL } },
-	[ND_MSG_READY] = { "ready", "All flows are open at this end.", "both", &no_table, false, false,
+	[ND_MSG_READY] = { "ready", "All flows are open at this end.", "both", &ready_table, false, false,
 		{ PREPARE_, PREPARE_ }, { nd_native_client_is_ready, nd_native_server_is_ready } },
+	[ND_MSG_GATHER] = { "gather", "All clients of the group are ready; the client answers with `go` for this instant.",
+		"server", &gather_table, false, false,
+		{ PREPARE_, 0 }, { nd_native_client_gather, NULL } },
 	[ND_MSG_GO] = { "go", "When all flows begin.", "client", &go_table, false, false,
 		{ 0, PREPARE_ }, { NULL, nd_native_server_go } },
 	[ND_MSG_INTERVALS] = { "intervals", "Interim figures for live lines.", "both", &intervals_table, false, false,
@@ -144,6 +162,8 @@ static const struct nd_native_row rows[ND_MSG_MAX] = {
 		{ RUN_, RUN_ }, { nd_native_on_sent, nd_native_on_sent } },
 	[ND_MSG_RESULT] = { "result", "What this end measured.", "both", &result_table, false, true,
 		{ RUN_, RUN_ }, { nd_native_on_result, nd_native_on_result } },
+	[ND_MSG_GROUP] = { "group", "What all clients of the group measured.", "server", &group_table, false, true,
+		{ WRAP_, 0 }, { nd_native_client_group, NULL } },
 	[ND_MSG_STOP] = { "stop", "End now. Results are exchanged all the same when the test had begun.", "both",
 		&reason_table, false, false,
 		{ ANY, ANY }, { nd_native_on_stop, nd_native_on_stop } },
@@ -260,18 +280,23 @@ static uint64_t intervals_of(const struct nd_plan *p)
 	return p->interval_ns ? p->workloads * (ns / p->interval_ns + 4) : 0;
 }
 
-/* What a result of this test can need: a parsed message takes many times its size. */
+/* What a result of this test can need, or one of a group: a parsed message takes many times its size. */
 static size_t room_of(const struct nd_native *d)
 {
 	uint64_t need = ND_NATIVE_SMALL_MAX + nd_plan_flows(d->plan) * ND_NATIVE_FLOW_BYTES;
 
+	if (d->stage == ND_STAGE_WRAP && d->end == ND_CLIENT && d->plan->group)
+		return ND_NATIVE_SMALL_MAX +
+		       (size_t)(d->plan->group_expect * d->plan->workloads) * ND_NATIVE_GROUP_BYTES;
+	if (d->stage != ND_STAGE_RUN)
+		return ND_NATIVE_SMALL_MAX;
 	return (size_t)ND_MIN(need + intervals_of(d->plan) * ND_NATIVE_FLOW_BYTES,
 			      (uint64_t)ND_NATIVE_MESSAGE_MAX);
 }
 
 void nd_native_take(struct nd_native *d, const uint8_t *data, size_t n)
 {
-	size_t max = d->stage == ND_STAGE_RUN ? room_of(d) : ND_NATIVE_SMALL_MAX;
+	size_t max = room_of(d);
 	json_error_t error;
 	json_t *root;
 

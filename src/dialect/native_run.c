@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "dialect/int.h"
 
 #define INTERVALS_AT_ONCE 1000u /* rows in one message */
@@ -64,9 +65,23 @@ void nd_native_timer(struct nd_native *d, enum nd_native_timer timer, uint64_t a
 	v->at_ns = at_ns;
 }
 
-static void set_deadline(struct nd_native *d, uint64_t by_ns)
+void nd_native_wait(struct nd_native *d, uint64_t by_ns)
 {
+	d->wait_ns = by_ns;
 	nd_native_timer(d, ND_NATIVE_DEADLINE, later(d->now_ns, by_ns));
+}
+
+uint64_t nd_native_patience(const struct nd_native *d)
+{
+	if (d->end == ND_CLIENT && d->plan->connect_timeout_ns)
+		return d->plan->connect_timeout_ns;
+	return ND_NATIVE_GREETING_NS;
+}
+
+uint64_t nd_native_setup_ns(const struct nd_native *d, uint64_t few_ns)
+{
+	return later(few_ns,
+		     ND_NATIVE_SETUP_FLOW_NS * ND_MIN(nd_plan_flows(d->plan), ND_MAX_FLOWS));
 }
 
 static void leave(struct nd_native *d)
@@ -133,7 +148,7 @@ static void stop_run(struct nd_native *d, const char *reason)
 	d->is_stopping = true;
 	if (!d->has_result)
 		nd_verbs_add(d->verbs, ND_DO_STOP);
-	set_deadline(d, ND_NATIVE_STOP_NS);
+	nd_native_wait(d, ND_NATIVE_STOP_NS);
 }
 
 void nd_native_lost(struct nd_native *d, int code, const char *fmt, ...)
@@ -176,9 +191,7 @@ void nd_native_meet(struct nd_native *d, const struct nd_native_body *b)
 void nd_native_prepare(struct nd_native *d)
 {
 	d->stage = ND_STAGE_PREPARE;
-	set_deadline(d,
-		     later(ND_NATIVE_SETUP_NS,
-			   ND_NATIVE_SETUP_FLOW_NS * ND_MIN(nd_plan_flows(d->plan), ND_MAX_FLOWS)));
+	nd_native_wait(d, nd_native_setup_ns(d, ND_MAX(ND_NATIVE_SETUP_NS, nd_native_patience(d))));
 	nd_verbs_add(d->verbs, ND_DO_PREPARE)->threads = d->threads;
 }
 
@@ -190,6 +203,8 @@ void nd_native_start(struct nd_native *d, uint64_t at_ns)
 
 	d->stage = ND_STAGE_RUN;
 	d->start_ns = at_ns;
+	d->is_held = false;
+	d->times_left = 0;
 	nd_native_timer(d, ND_NATIVE_DEADLINE, later(end_ns, ND_NATIVE_OVERTIME_NS));
 	nd_verbs_add(d->verbs, ND_DO_START)->at_ns = at_ns;
 }
@@ -200,11 +215,15 @@ void nd_native_done(struct nd_native *d)
 {
 	struct nd_verb_item *v;
 
+	if (d->end == ND_CLIENT && d->plan->group && !d->group && !d->reason)
+		d->reason = nd_arena_printf(&d->kept, "what the others of %s measured is missing",
+					    nd_native_group_of(d));
 	if (d->end == ND_CLIENT)
 		nd_native_send(d, ND_MSG_BYE, &(struct nd_native_body){ 0 });
 	leave(d);
 	v = nd_verbs_add(d->verbs, ND_DO_DONE);
 	v->peer_side = d->peer_side;
+	v->group = d->group;
 	v->reason = d->reason;
 }
 
@@ -217,7 +236,8 @@ void nd_native_settle(struct nd_native *d)
 		return;
 	}
 	d->stage = ND_STAGE_WRAP;
-	set_deadline(d, ND_NATIVE_WRAP_NS);
+	nd_native_wait(d, ND_NATIVE_WRAP_NS);
+	nd_native_stay(d);
 	if (d->end == ND_CLIENT && d->is_stopping) {
 		nd_native_done(d); /* somebody wants it to end: no time for the clocks */
 	} else if (d->end == ND_CLIENT) {
@@ -281,12 +301,18 @@ static void send_result(struct nd_native *d, const struct nd_side *side)
 
 static void on_flows_ready(struct nd_native *d)
 {
+	struct nd_native_body b = { .rtt = ND_UNKNOWN };
+
 	if (d->stage != ND_STAGE_PREPARE || d->is_ready)
 		return;
 	d->is_ready = true;
-	nd_native_send(d, ND_MSG_READY, &(struct nd_native_body){ 0 });
+	if (d->end == ND_CLIENT && d->plan->group && d->before.n > 0)
+		b.rtt = d->before.rtt_ns;
+	nd_native_send(d, ND_MSG_READY, &b);
 	if (d->end == ND_CLIENT)
 		nd_native_client_ready(d);
+	else
+		nd_native_hold(d);
 }
 
 static void on_run_failed(struct nd_native *d, const struct nd_err *why)
@@ -327,7 +353,7 @@ static void on_result(struct nd_native *d, const struct nd_side *side)
 	if (d->linked && side)
 		send_result(d, side);
 	if (!d->is_stopping)
-		set_deadline(d, ND_NATIVE_RESULT_NS);
+		nd_native_wait(d, ND_NATIVE_RESULT_NS);
 	nd_native_settle(d);
 }
 
@@ -393,7 +419,16 @@ void nd_native_on_tick(struct nd_native *d)
 	}
 	if (d->stage > ND_STAGE_HELLO)
 		nd_native_send(d, ND_MSG_BEAT, &(struct nd_native_body){ 0 });
+	if (d->end == ND_CLIENT && d->is_held)
+		nd_native_refresh_clock(d);
 	nd_native_timer(d, ND_NATIVE_TICK, d->now_ns + ND_NATIVE_TICK_NS);
+}
+
+static const char *wait_text(const struct nd_native *d, char *buf, size_t size)
+{
+	uint64_t unit = d->wait_ns < ND_NS_PER_S ? ND_NS_PER_MS : ND_NS_PER_S;
+
+	return nd_format_unit(d->wait_ns / unit * unit, ND_UNIT_TIME_NS, buf, size);
 }
 
 static void setup_is_late(struct nd_native *d)
@@ -403,10 +438,11 @@ static void setup_is_late(struct nd_native *d)
 					      : "the client's go";
 	struct nd_err err = { 0 };
 	bool is_ready = d->is_ready;
+	char text[32];
 
-	(void)nd_fail(&err, -ETIMEDOUT, "set-up of %llu flows took over %llu s: waiting for %s",
-		      (unsigned long long)nd_plan_flows(d->plan),
-		      (unsigned long long)(ND_NATIVE_SETUP_NS / ND_NS_PER_S), who);
+	(void)nd_fail(&err, -ETIMEDOUT, "set-up of %llu flows took over %s: waiting for %s",
+		      (unsigned long long)nd_plan_flows(d->plan), wait_text(d, text, sizeof(text)),
+		      who);
 	send_sentence(d, d->end == ND_CLIENT ? ND_MSG_STOP : ND_MSG_REFUSE, err.text);
 	fail_with(d, is_ready, &err);
 }
@@ -429,15 +465,20 @@ static void run_is_late(struct nd_native *d)
 		nd_native_fail(d, false, -ETIMEDOUT, "the run did not end when it was told to");
 	} else {
 		d->gave_up = true;
-		set_deadline(d, ND_NATIVE_OVER_NS);
+		nd_native_wait(d, ND_NATIVE_OVER_NS);
 	}
 }
 
 void nd_native_on_deadline(struct nd_native *d)
 {
+	char text[32];
+
 	switch (d->stage) {
 	case ND_STAGE_PREPARE:
-		setup_is_late(d);
+		if (d->is_held)
+			nd_native_held_late(d);
+		else
+			setup_is_late(d);
 		break;
 	case ND_STAGE_RUN:
 		run_is_late(d);
@@ -446,9 +487,8 @@ void nd_native_on_deadline(struct nd_native *d)
 		nd_native_done(d);
 		break;
 	default:
-		nd_native_lost(d, -ETIMEDOUT, "no progress in %s for %llu s",
-			       nd_native_stage_name(d->stage),
-			       (unsigned long long)(ND_NATIVE_GREETING_NS / ND_NS_PER_S));
+		nd_native_lost(d, -ETIMEDOUT, "no progress in %s for %s",
+			       nd_native_stage_name(d->stage), wait_text(d, text, sizeof(text)));
 		break;
 	}
 }

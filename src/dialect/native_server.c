@@ -91,18 +91,23 @@ void nd_native_server_judged(struct nd_native *d, const struct nd_dialog_event *
 
 void nd_native_server_is_ready(struct nd_native *d, const struct nd_native_body *b)
 {
-	(void)b; /* holds nothing */
 	if (d->peer_is_ready) {
 		nd_native_protest(d, "message 'ready' came twice");
 		return;
 	}
 	d->peer_is_ready = true;
+	d->rtt_ns = b->rtt == ND_UNKNOWN ? 0 : b->rtt;
+	nd_native_hold(d);
 }
 
 void nd_native_server_go(struct nd_native *d, const struct nd_native_body *b)
 {
 	if (!d->is_ready || !d->peer_is_ready) {
 		nd_native_protest(d, "message 'go' is out of order: not both ends are ready");
+		return;
+	}
+	if (d->plan->group && (d->gather_ns == 0 || b->at != d->gather_ns)) {
+		nd_native_protest(d, "message 'go' is not for the instant of the group");
 		return;
 	}
 	if (b->at == ND_UNKNOWN || b->at > d->now_ns + ND_NATIVE_AHEAD_MAX_NS ||

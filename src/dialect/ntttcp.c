@@ -180,6 +180,16 @@ static uint64_t threads_of(const struct nd_nt *d)
 	return ND_MAX(ND_MIN(ND_MIN(threads, most), ND_MAX_THREADS), 1);
 }
 
+bool nd_nt_is_udp(const struct nd_nt *d)
+{
+	return nd_plan_is_datagram(&d->plan->workload[0]);
+}
+
+void nd_nt_keep_open(struct nd_nt *d, bool keep)
+{
+	d->plan->keep_open = keep && !nd_nt_is_udp(d);
+}
+
 void nd_nt_prepare(struct nd_nt *d, uint64_t cycle_ns)
 {
 	bool has_changed = set_times(d, cycle_ns);
@@ -405,8 +415,8 @@ static bool nt_listens(const void *state, unsigned port_class, unsigned *ret_cou
 	const struct nd_ntttcp *set = d->set;
 	const bool opens[] = {
 		[ND_NT_SYNC] = !set->no_sync && (!set->windows || set->base_port > 1),
-		[ND_NT_DATA] = !set->udp,
-		[ND_NT_DATAGRAMS] = set->udp,
+		[ND_NT_DATA] = !set->udp || set->any_transport,
+		[ND_NT_DATAGRAMS] = set->udp || set->any_transport,
 		[ND_NT_TOKEN] = !set->no_sync,
 		[ND_NT_PORT] = set->dynamic_ports,
 	};
@@ -416,6 +426,14 @@ static bool nt_listens(const void *state, unsigned port_class, unsigned *ret_cou
 		return false;
 	*ret_count = is_one ? 1 : (unsigned)ND_MIN(set->ports, UINT16_MAX);
 	return true;
+}
+
+/* What belongs to the tool whose command line this is not. */
+static bool nt_spares(const void *state, unsigned port_class)
+{
+	const struct nd_nt *d = state;
+
+	return port_class == (d->set->windows ? ND_NT_SYNC : ND_NT_TOKEN);
 }
 
 /* The port says what a connection is, and nothing else does. */
@@ -465,6 +483,7 @@ const struct nd_dialect nd_dialect_ntttcp = {
 	.claim = nt_claim,
 	.message_bytes = nt_message_bytes,
 	.listens = nt_listens,
+	.spares = nt_spares,
 	.open = nt_open,
 	.event = nt_event,
 	.facts = nt_facts,

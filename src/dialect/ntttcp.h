@@ -45,20 +45,23 @@ enum {
 #define ND_NT_PROBE_NS \
 	(1 * ND_NS_PER_S) /* for a sync port that a Windows command line did not name */
 #define ND_NT_RETRY_NS  (100 * ND_NS_PER_MS)
-#define ND_NT_TOKENS_NS (10 * ND_NS_PER_S)   /* without progress, where tokens were asked for */
-#define ND_NT_GUESS_NS  (1 * ND_NS_PER_S)    /* the same where they were a guess */
-#define ND_NT_LINGER_NS (500 * ND_NS_PER_MS) /* data connections stay open for a Windows receiver */
-#define ND_NT_EARLY_NS  (500 * ND_NS_PER_MS) /* of the measured time that may be missing */
-#define ND_NT_DECIDE_NS (500 * ND_NS_PER_MS) /* data and no word: a sender without sync */
-#define ND_NT_GATHER_NS (300 * ND_NS_PER_MS) /* fewer tokens than ports: were these all? */
-#define ND_NT_TAIL_NS   (200 * ND_NS_PER_MS) /* for what is still under way at the end */
-#define ND_NT_WRAP_NS   (2 * ND_NS_PER_S)    /* results are here: for the sender's last words */
-#define ND_NT_OVER_NS   (10 * ND_NS_PER_S)   /* for a run that was told to end */
-#define ND_NT_SILENT_NS (120 * ND_NS_PER_S)  /* agreed upon, but not started */
+#define ND_NT_TOKENS_NS (10 * ND_NS_PER_S) /* without progress, where tokens were asked for */
+#define ND_NT_GUESS_NS  (1 * ND_NS_PER_S)  /* the same where they were a guess */
+#define ND_NT_LINGER_NS \
+	(500 * ND_NS_PER_MS) /* data connections stay open: the receiver may end later */
+#define ND_NT_EARLY_NS   (500 * ND_NS_PER_MS) /* of the measured time that may be missing */
+#define ND_NT_PATIENT_NS (10 * ND_NS_PER_S)   /* for ports that a Windows receiver opens late */
+#define ND_NT_MUTE_NS    (2 * ND_NS_PER_S)    /* datagrams nobody had announced have ended */
+#define ND_NT_GATHER_NS  (300 * ND_NS_PER_MS) /* fewer tokens than ports: were these all? */
+#define ND_NT_LOOK_NS    (10 * ND_NS_PER_MS)  /* all tokens are there: do they stay? */
+#define ND_NT_TAIL_NS    (200 * ND_NS_PER_MS) /* for what is still under way at the end */
+#define ND_NT_WRAP_NS    (2 * ND_NS_PER_S)    /* results are here: for the sender's last words */
+#define ND_NT_OVER_NS    (10 * ND_NS_PER_S)   /* for a run that was told to end */
+#define ND_NT_SILENT_NS  (120 * ND_NS_PER_S)  /* agreed upon, but not started */
 
 enum nd_nt_timer {
 	ND_NT_DEADLINE, /* of the stage */
-	ND_NT_RETRY,    /* sender: connections that failed */
+	ND_NT_RETRY,    /* sender: connections that failed, of tokens or of data */
 	ND_NT_DECIDE,   /* receiver: what kind of sender is this? */
 };
 
@@ -136,6 +139,7 @@ struct nd_nt {
 	bool is_guess;              /* the Windows way is tried because there was no sync port */
 	bool told_stop;             /* E was sent */
 	bool has_asked;             /* TRADING: N was answered */
+	uint64_t refused_ns;        /* when data connections were first refused; 0: never */
 	int link_error;
 	struct nd_err why;         /* of the links that could not be connected */
 	struct nd_nt_small *small; /* in .kept */
@@ -152,6 +156,7 @@ struct nd_nt {
 	bool has_held;
 	unsigned held; /* the token link that was not answered yet */
 	uint64_t flows_open, ports_told;
+	double mute_s; /* how long no datagram has come */
 };
 
 /* ---- ntttcp.c: what both ends do alike */
@@ -167,11 +172,16 @@ void nd_nt_agreed(struct nd_nt *d, int32_t cycle_s);
 uint64_t nd_nt_own_s(const struct nd_ntttcp *set);
 /** nd_nt_own_ns() - the same, exact. */
 uint64_t nd_nt_own_ns(const struct nd_ntttcp *set);
+/** nd_nt_keep_open() - sender: a receiver that does not say when it has ended may do so later than this end, and
+ * takes an end of its connections before that badly: the Windows one for an error, the Linux one then waits for ever. */
+void nd_nt_keep_open(struct nd_nt *d, bool keep);
 /** nd_nt_prepare() - the run of a cycle (0: no limit); another one takes the place of a run with other times. */
 void nd_nt_prepare(struct nd_nt *d, uint64_t cycle_ns);
 /** nd_nt_again() - throw the run and its flows away; a new one has this end's own times. */
 void nd_nt_again(struct nd_nt *d);
 void nd_nt_start(struct nd_nt *d);
+/** nd_nt_is_udp() - is the data of this test datagrams? */
+bool nd_nt_is_udp(const struct nd_nt *d);
 void nd_nt_finish(struct nd_nt *d, uint64_t by_ns);
 /** nd_nt_missing_ns() - how much of the measured time is still to come. */
 uint64_t nd_nt_missing_ns(const struct nd_nt *d);
@@ -195,6 +205,8 @@ void nd_nt_receiver_event(struct nd_nt *d, const struct nd_dialog_event *ev);
 /** nd_nt_windows_begin() - data first, then tokens. */
 void nd_nt_windows_begin(struct nd_nt *d);
 void nd_nt_windows_ready(struct nd_nt *d); /* the data connections are there */
+/** nd_nt_try_later() - data connections were refused. Return: are they tried again in a moment? */
+bool nd_nt_try_later(struct nd_nt *d, int code);
 /** nd_nt_ports_begin() - ask for each data port. */
 void nd_nt_ports_begin(struct nd_nt *d);
 void nd_nt_small_event(struct nd_nt *d, const struct nd_dialog_event *ev);

@@ -134,7 +134,14 @@ void nd_nt_sender_ports_read(struct nd_nt *d)
 		return;
 	}
 	d->stage = ND_NT_PREPARING;
+	nd_nt_keep_open(d, true);
 	nd_nt_prepare(d, nd_nt_own_ns(d->set));
+}
+
+/* A source address that is not this machine's: scripts expect the code of a receiver that is not reached. */
+static int code_of(const struct nd_nt *d, int code)
+{
+	return code == -EADDRNOTAVAIL && d->set->client_address ? -ENOTCONN : code;
 }
 
 static void settle_links(struct nd_nt *d)
@@ -154,7 +161,7 @@ static void settle_links(struct nd_nt *d)
 	} else if (up == 0 && is_other) {
 		go_windows(d);
 	} else if (d->why.text[0]) {
-		nd_nt_fail(d, true, d->link_error, "%s", d->why.text);
+		nd_nt_fail(d, true, code_of(d, d->link_error), "%s", d->why.text);
 	} else {
 		nd_nt_fail(d, true, d->link_error, "no sync connection: %s",
 			   nd_strerror(d->link_error, words, sizeof(words)));
@@ -236,6 +243,7 @@ static void on_time(struct nd_nt *d, struct nd_nt_target *t, int32_t agreed_s)
 		nd_nt_agreed(d, d->agreed_s);
 	d->stage = ND_NT_PREPARING;
 	nd_nt_within(d, UINT64_MAX); /* the run has a patience of its own */
+	nd_nt_keep_open(d, !all_ours(d));
 	nd_nt_prepare(d, cycle_ns);
 }
 
@@ -311,19 +319,17 @@ static void on_result(struct nd_nt *d, const struct nd_side *side)
 		return;
 	d->has_result = true;
 	nd_nt_keep_result(d, side);
-	if (d->way != ND_NT_LINUX && d->set->windows && !d->is_stopping) {
-		d->stage = ND_NT_LINGERING; /* a Windows receiver takes an early end for an error */
-		nd_nt_within(d, ND_NT_LINGER_NS);
-		return;
-	}
 	if (d->way == ND_NT_LINUX && (d->cycle_ns == 0 || d->plan->duration_ns < agreed_ns))
 		tell_stop(d);
-	if (d->pending == 0) {
+	if (d->pending > 0) {
+		d->stage = ND_NT_ENDING;
+		nd_nt_within(d, ND_NT_STOP_NS);
+	} else if (d->plan->keep_open && !d->told_stop && !d->is_stopping) {
+		d->stage = ND_NT_LINGERING;
+		nd_nt_within(d, ND_NT_LINGER_NS);
+	} else {
 		trade(d);
-		return;
 	}
-	d->stage = ND_NT_ENDING;
-	nd_nt_within(d, ND_NT_STOP_NS);
 }
 
 /* An old receiver answers the last sender twice: its second R is of no use. */
@@ -429,6 +435,10 @@ static void on_sync_down(struct nd_nt *d, struct nd_nt_target *t, const struct n
 	case ND_NT_TRADING:
 		nd_nt_done(d);
 		break;
+	case ND_NT_LINGERING:
+		if (up_n(d) == 0)
+			nd_nt_done(d); /* they have all ended */
+		break;
 	default:
 		if (d->way == ND_NT_LINUX)
 			lose(d, ev->error, "before the start");
@@ -442,8 +452,10 @@ static void on_run_failed(struct nd_nt *d, const struct nd_err *err)
 				      -ECONNRESET };
 	int code = err ? err->code : -EIO;
 	const char *text = err ? err->text : "the run failed";
-	bool is_peers = false;
+	bool is_peers = code_of(d, code) != code;
 
+	if (nd_nt_try_later(d, code))
+		return;
 	for (size_t i = 0; i < ND_COUNTOF(faults); i++)
 		is_peers = is_peers || code == faults[i];
 	if (d->is_guess && d->why.text[0] && code == d->why.code)
@@ -451,7 +463,7 @@ static void on_run_failed(struct nd_nt *d, const struct nd_err *err)
 	else if (d->is_guess && d->why.text[0])
 		nd_nt_fail(d, is_peers, code, "%s; and %s", d->why.text, text);
 	else
-		nd_nt_fail(d, is_peers, code, "%s", text);
+		nd_nt_fail(d, is_peers, code_of(d, code), "%s", text);
 }
 
 static void on_deadline(struct nd_nt *d)

@@ -10,6 +10,8 @@
 
 #include "dialect/ntttcp.h"
 
+#define SETTLE_NS ND_NS_PER_S /* by then a test has connections */
+
 /* ---- links ---- */
 
 static struct nd_nt_link *find(const struct nd_nt *d, unsigned number)
@@ -72,19 +74,26 @@ static void start_alone(struct nd_nt *d, enum nd_nt_way way)
 	d->way = way;
 	nd_nt_prepare(d, nd_nt_own_ns(d->set));
 	start(d);
+	if (!nd_nt_is_udp(d)) /* somebody may only have looked whether the ports are open */
+		nd_nt_timer(d, ND_NT_DECIDE, d->start_ns + SETTLE_NS);
 }
 
 /* There was no test after all: wait for the next sender. What this one had connected goes with the run, now and
- * not when the next one's connections may be in there. */
+ * not when the next one's connections may be in there. A run whose transport the next one may not want is no use. */
 static void give_back(struct nd_nt *d)
 {
+	if (d->set->any_transport && d->is_prepared) {
+		nd_nt_fail(d, false, -ENODATA, "somebody connected, and nothing came");
+		return;
+	}
 	d->has_owner = d->has_data = d->is_finishing = false;
 	d->start_ns = d->flows_open = 0;
 	d->tokens = 0;
 	d->way = ND_NT_UNKNOWN_WAY;
 	d->stage = ND_NT_IDLE;
 	nd_nt_within(d, UINT64_MAX);
-	nd_nt_again(d);
+	if (d->is_prepared)
+		nd_nt_again(d);
 }
 
 /* The test ends before its time. */
@@ -148,7 +157,7 @@ static void on_result(struct nd_nt *d, const struct nd_side *side)
 {
 	if (d->stage != ND_NT_RUNNING)
 		return;
-	if (d->way == ND_NT_NO_SYNC && !d->set->udp && !d->is_stopping && !d->is_late &&
+	if (d->way != ND_NT_LINUX && !nd_nt_is_udp(d) && !d->is_stopping && !d->is_late &&
 	    d->flows_open == 0 && !has_bytes(side)) {
 		give_back(d);
 		return;
@@ -202,6 +211,11 @@ static void on_ask(struct nd_nt *d, struct nd_nt_link *k, uint32_t word)
 		k->place = ND_NT_AT_TIME;
 }
 
+static void prepare_agreed(struct nd_nt *d)
+{
+	nd_nt_prepare(d, (uint64_t)d->agreed_s * ND_NS_PER_S);
+}
+
 static void on_time(struct nd_nt *d, struct nd_nt_link *k, int32_t proposed_s)
 {
 	bool is_its = d->set->multi || !d->has_owner || d->owner == k->number;
@@ -220,16 +234,25 @@ static void on_time(struct nd_nt *d, struct nd_nt_link *k, int32_t proposed_s)
 		    (uint64_t)d->agreed_s * 1000 > d->set->time_ms)
 			nd_nt_agreed(d, d->agreed_s);
 		nd_nt_timer(d, ND_NT_DECIDE, UINT64_MAX);
-		nd_nt_prepare(d, (uint64_t)d->agreed_s * ND_NS_PER_S);
+		if (!d->set->any_transport)
+			prepare_agreed(d);
 	}
 	nd_nt_say(d, k->number, (uint32_t)d->agreed_s);
+}
+
+/* Connections stand, or there are none and datagrams will come: now the transport is known. */
+static void start_agreed(struct nd_nt *d)
+{
+	if (d->set->any_transport)
+		prepare_agreed(d);
+	start(d);
 }
 
 /* The last sender is there: all begin. It gets one R, not the two of old receivers, the second of which nobody
  * reads. */
 static void start_all(struct nd_nt *d, struct nd_nt_link *last)
 {
-	start(d);
+	start_agreed(d);
 	last->is_waiting = true;
 	for (unsigned i = 0; i < d->link_n; i++) {
 		struct nd_nt_link *k = &d->links[i];
@@ -253,7 +276,7 @@ static void on_start(struct nd_nt *d, struct nd_nt_link *k, uint32_t word)
 		k->is_waiting = true;
 		nd_nt_say(d, k->number, ND_NT_WAIT);
 	} else if (is_ready && word == ND_NT_START) {
-		start(d);
+		start_agreed(d);
 		k->place = ND_NT_AT_END;
 		nd_nt_say(d, k->number, ND_NT_START);
 	} else if (is_ready && word != ND_NT_LAST && word != ND_NT_STOP && !k->is_waiting) {
@@ -341,7 +364,8 @@ static void start_windows(struct nd_nt *d)
 }
 
 /* A sender begins when its last token is answered. So the one that came last is not, until it is clear that no
- * other will come; a sender may have fewer threads than there are ports. */
+ * other will come; a sender may have fewer threads than there are ports. Who only looks whether a port is open
+ * does not stay. */
 static void on_token(struct nd_nt *d, unsigned link)
 {
 	if (d->stage != ND_NT_IDLE && d->way == ND_NT_LINUX) {
@@ -354,10 +378,43 @@ static void on_token(struct nd_nt *d, unsigned link)
 	d->tokens++;
 	if (d->stage != ND_NT_IDLE)
 		answer_held(d);
-	else if (d->tokens >= d->set->ports)
-		start_windows(d);
 	else
-		nd_nt_timer(d, ND_NT_DECIDE, d->now_ns + ND_NT_GATHER_NS);
+		nd_nt_timer(d, ND_NT_DECIDE,
+			    d->now_ns +
+				    (d->tokens < d->set->ports ? ND_NT_GATHER_NS : ND_NT_LOOK_NS));
+}
+
+/* ---- data ---- */
+
+/* Has a sender spoken that will say when to start? */
+static bool is_spoken_for(const struct nd_nt *d)
+{
+	for (unsigned i = 0; i < d->link_n; i++) {
+		if (d->links[i].port_class == ND_NT_SYNC && d->links[i].place > ND_NT_AT_ASK)
+			return true;
+	}
+	return false;
+}
+
+/* Data before a word or a token is that of a sender without sync: all others wait for an answer first. It has begun,
+ * so this end begins at once. */
+static void consider_data(struct nd_nt *d)
+{
+	if (d->stage == ND_NT_IDLE && d->has_data && d->tokens == 0 && !is_spoken_for(d))
+		start_alone(d, ND_NT_NO_SYNC);
+}
+
+static void on_data(struct nd_nt *d)
+{
+	if (d->stage == ND_NT_IDLE)
+		d->has_data = true;
+	consider_data(d);
+}
+
+static void on_flow_open(struct nd_nt *d)
+{
+	if (d->set->no_sync && d->stage == ND_NT_IDLE)
+		start_alone(d, ND_NT_NO_SYNC);
 }
 
 /* ---- links come and go ---- */
@@ -403,10 +460,10 @@ static void on_down(struct nd_nt *d, const struct nd_dialog_event *ev)
 
 	if (!k)
 		return;
-	if (k->port_class == ND_NT_TOKEN && d->has_held && d->held == ev->link) {
+	if (k->port_class == ND_NT_TOKEN && k->place != ND_NT_AT_END)
+		d->tokens -= d->tokens > 0; /* its byte never came */
+	if (d->has_held && d->held == ev->link)
 		d->has_held = false;
-		d->tokens--;
-	}
 	forget(d, ev->link);
 	if (is_owner && d->stage == ND_NT_AGREED) {
 		give_back(d);
@@ -415,52 +472,28 @@ static void on_down(struct nd_nt *d, const struct nd_dialog_event *ev)
 		if (d->stage == ND_NT_RUNNING && d->cycle_ns == 0 && !d->is_finishing)
 			end_early(d, ND_NT_TAIL_NS, NULL);
 	}
+	consider_data(d);
 	settle(d);
 }
 
-/* ---- data ---- */
-
-/* Has a sender spoken that will say when to start? */
-static bool is_spoken_for(const struct nd_nt *d)
-{
-	for (unsigned i = 0; i < d->link_n; i++) {
-		if (d->links[i].port_class == ND_NT_SYNC && d->links[i].place > ND_NT_AT_ASK)
-			return true;
-	}
-	return false;
-}
-
-static void on_data(struct nd_nt *d)
-{
-	if (d->stage != ND_NT_IDLE)
-		return;
-	d->has_data = true;
-	if (d->set->no_sync)
-		start_alone(d, ND_NT_NO_SYNC);
-	else if (d->tokens == 0)
-		nd_nt_timer(d, ND_NT_DECIDE, d->now_ns + ND_NT_DECIDE_NS);
-}
+/* ---- data ends ---- */
 
 static void on_decide(struct nd_nt *d)
 {
 	if (d->stage == ND_NT_RUNNING && d->flows_open == 0 && !d->is_finishing)
 		end_early(d, 0, NULL);
-	if (d->stage != ND_NT_IDLE)
-		return;
-	if (d->has_held)
+	else if (d->stage == ND_NT_IDLE && d->has_held)
 		start_windows(d);
-	else if (d->has_data && !is_spoken_for(d))
-		start_alone(d, ND_NT_NO_SYNC);
 }
 
 /* All connections have ended: nothing more will come. Right after the start somebody may only have looked whether
  * the port is open. */
 static void on_flows(struct nd_nt *d, uint64_t open)
 {
-	uint64_t settled_ns = d->start_ns + ND_NS_PER_S;
+	uint64_t settled_ns = d->start_ns + SETTLE_NS;
 
 	d->flows_open = open;
-	if (open > 0 || d->set->udp)
+	if (open > 0 || nd_nt_is_udp(d))
 		return;
 	if (d->stage == ND_NT_IDLE)
 		d->has_data = false;
@@ -472,6 +505,21 @@ static void on_flows(struct nd_nt *d, uint64_t open)
 		nd_nt_finish(d, 0);
 	else
 		nd_nt_timer(d, ND_NT_DECIDE, settled_ns);
+}
+
+/* Datagrams have no end. Where nobody told of them, a stray one must not keep the ports for a whole test. */
+static void on_intervals(struct nd_nt *d, const struct nd_interval_sample *v, uint64_t n)
+{
+	uint64_t bytes = 0;
+
+	if (d->stage != ND_NT_RUNNING || d->way != ND_NT_NO_SYNC || d->set->no_sync ||
+	    !nd_nt_is_udp(d) || n == 0 || d->is_finishing)
+		return;
+	for (uint64_t i = 0; i < n; i++)
+		bytes += v[i].rx_bytes;
+	d->mute_s = bytes > 0 ? 0 : d->mute_s + v[0].end_s - v[0].start_s;
+	if (d->mute_s * ND_NS_PER_S >= ND_NT_MUTE_NS)
+		end_early(d, 0, "no datagrams came any more");
 }
 
 /* ---- what else happens ---- */
@@ -535,8 +583,13 @@ void nd_nt_receiver_event(struct nd_nt *d, const struct nd_dialog_event *ev)
 			on_deadline(d);
 		break;
 	case ND_DLG_FLOW_OPEN:
+		on_flow_open(d);
+		break;
 	case ND_DLG_FIRST_DATA:
 		on_data(d);
+		break;
+	case ND_DLG_INTERVAL:
+		on_intervals(d, ev->intervals, ev->intervals_n);
 		break;
 	case ND_DLG_FLOW_CLOSED:
 		on_flows(d, ev->flow);

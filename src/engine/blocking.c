@@ -34,6 +34,14 @@ void nd_blocking_close(struct nd_io *io)
 	io->patient = false; /* the socket stays as it is: it goes with its flow */
 }
 
+/* Errors are told unasked, the end of sends without a copy among them. */
+static short events_of(const struct nd_io *io, const struct nd_flow *f)
+{
+	if (f->step.op == ND_OP_FINISH && !io->plan->await_end)
+		return 0;
+	return nd_step_writes(&f->step) ? POLLOUT : POLLIN;
+}
+
 /* What each flow waits for; returns the instant of the next thing to do. */
 static uint64_t prepare(const struct nd_io *io, struct pollfd *p)
 {
@@ -45,8 +53,8 @@ static uint64_t prepare(const struct nd_io *io, struct pollfd *p)
 
 		p[i] = (struct pollfd){ .fd = -1 };
 		if (f->state == ND_FLOW_BLOCKED) {
-			p[i].fd = f->fd;
-			p[i].events = f->step.op == ND_OP_SEND ? POLLOUT : POLLIN;
+			p[i].fd = f->step.op == ND_OP_ACCEPT ? f->listen_fd : f->fd;
+			p[i].events = events_of(io, f);
 		}
 		due = nd_flow_due(f);
 		until = ND_MIN(until, due);
@@ -106,10 +114,21 @@ int nd_blocking_run(struct nd_io *io, struct nd_err *err)
 	return r;
 }
 
-/* Calls that must not block say so themselves. */
+/* Calls that must not block say so themselves, or nothing may. */
+static bool may_block(const struct nd_io *io)
+{
+	const struct nd_lane *lane = nd_lane_of(io, &io->flows[0]);
+
+	return !lane->tx->never_blocks && !lane->rx->never_blocks;
+}
+
+/* A connection yet to be made is made so; one that is accepted inherits it. */
 static bool be_patient(int fd)
 {
 	struct timeval t = { .tv_usec = ND_PATIENCE_NS / ND_NS_PER_US };
+
+	if (fd < 0)
+		return true;
 
 	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) == 0 &&
 	       nd_nonblock(fd, false, NULL) == 0;
@@ -121,7 +140,8 @@ static int open_waiting(struct nd_io *io, struct nd_err *err)
 
 	nd_io_naps(io);
 	io->wait_before_recv = sleeps;
-	if (sleeps && !io->nap_room && io->flow_count == 1 && be_patient(io->flows[0].fd)) {
+	if (sleeps && !io->nap_room && io->flow_count == 1 && may_block(io) &&
+	    be_patient(io->flows[0].fd)) {
 		io->patient = true;
 		io->wait_before_recv = false;
 	}
@@ -131,6 +151,7 @@ static int open_waiting(struct nd_io *io, struct nd_err *err)
 const struct nd_engine nd_engine_blocking = {
 	.name = "blocking",
 	.help = "calls and poll(): best for one flow per worker",
+	.connects = true,
 	.moves = true,
 	.open = open_waiting,
 	.run = nd_blocking_run,

@@ -3,10 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/fd.h"
-#include "engine/int.h"
+#include "engine/datagram.h"
 
 enum { BATCH = 64 };
 
@@ -80,20 +79,6 @@ static int call_send(struct nd_io *io, struct nd_flow *f, struct datagram_send *
 	return n > 1 ? (int)r : 1;
 }
 
-static int not_sent(struct nd_io *io, struct nd_flow *f, int code)
-{
-	if (code == -EAGAIN) {
-		f->writable = false;
-		ND_COUNT_FLOW(io, f, tx_blocked, 1);
-		return -EAGAIN;
-	}
-	if (!nd_is_refusal(-code))
-		return code;
-	ND_COUNT_FLOW(io, f, tx_refused, 1);
-	f->done_count++; /* offered once, not again */
-	return 1;
-}
-
 static int send_copy(struct nd_io *io, struct nd_flow *f)
 {
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
@@ -113,7 +98,7 @@ static int send_copy(struct nd_io *io, struct nd_flow *f)
 	if (unsent && frame->unfill)
 		frame->unfill(&f->tx, unsent);
 	if (r < 0)
-		return not_sent(io, f, r);
+		return nd_dg_not_sent(io, f, r, 1);
 	f->done_count += (uint32_t)r;
 	ND_COUNT_FLOW(io, f, tx_messages, (uint64_t)r);
 	ND_COUNT_FLOW(io, f, tx_bytes, (uint64_t)r * bytes);

@@ -37,6 +37,7 @@ struct nd_flow_bytes {
 /* One flow, owned by one worker. */
 struct nd_flow {
 	int fd;
+	int listen_fd;   /* where its next connections come from; -1: it is one connection */
 	uint32_t number; /* within the workload */
 	uint8_t state;   /* enum nd_flow_state */
 	uint8_t workload;
@@ -46,6 +47,9 @@ struct nd_flow {
 	bool first_sent;         /* the first, small piece is out */
 	bool readable, writable; /* no EAGAIN or short count since the last event: worth a call */
 	bool queued;             /* in the engine's ready list */
+	bool called;             /* a connection waits */
+	bool half_closed;        /* nothing more is sent on it */
+	bool over;               /* datagrams: the peer has said goodbye */
 	int error;               /* negative errno that ended it early, 0 */
 	struct nd_step step;     /* being carried out */
 	uint64_t begun_ns;       /* of the step: the clock before its first call; 0: not begun */
@@ -57,8 +61,10 @@ struct nd_flow {
 	struct nd_frame_state tx, rx;
 	struct nd_counters c;
 	struct nd_flow_bytes at_start, at_end; /* at the edges of the measured window */
-	uint64_t timer_ns;                     /* engine's: when it must be looked at again */
-	uint32_t timer_slot; /* engine's: place in its heap, plus 1; 0: not there */
+	uint32_t drops_before; /* datagrams: what the socket had dropped before the run */
+	bool drops_known;      /* the socket tells */
+	uint64_t timer_ns;     /* engine's: when it must be looked at again */
+	uint32_t timer_slot;   /* engine's: place in its heap, plus 1; 0: not there */
 };
 
 struct nd_io;
@@ -72,12 +78,20 @@ struct nd_xfer {
 	bool sends; /* else it receives */
 	bool stream, datagram;
 	bool blind; /* the program does not see the bytes: only frames that need not fill, or take, them */
+	bool heads;   /* datagrams: it sees what the frame looks at, .looks_bytes, and no more */
+	bool one_way; /* not where each message is answered */
+	bool never_blocks;  /* its calls cannot be told not to block: the socket itself must not */
 	uint32_t batch_max; /* datagrams per call; 0: one */
 	/* Per worker and lane, before the engine's open(): allocate io->tx_state[lane] or io->rx_state[lane].
 	 * Called also for lanes in which the worker does not send (receive): there is nothing to do then. */
 	int (*open)(struct nd_io *io, unsigned lane, struct nd_err *err);
 	void (*close)(struct nd_io *io, unsigned lane); /* NULL state is fine */
 	int (*move)(struct nd_io *io, struct nd_flow *f);
+	/* A flow that came after open(); NULL: nothing to do. */
+	void (*join)(struct nd_io *io, struct nd_flow *f);
+	/* Sends that the socket has taken, and whose bytes it still needs: the flow is not done before they
+	 * are over, or a time has passed. Also counts what is over. NULL: none ever. */
+	uint32_t (*pending)(struct nd_io *io, struct nd_flow *f);
 };
 
 /* Per-workload choices, resolved once per run. */
@@ -87,10 +101,6 @@ struct nd_lane {
 	const struct nd_frame *frame;
 	const struct nd_transport *transport;
 	const struct nd_xfer *tx, *rx;
-	/* for steps that open or accept while the run goes on; NULL / -1 otherwise */
-	const struct nd_addr *peer, *from;
-	uint32_t from_n;
-	int listen_fd;
 };
 
 /*
@@ -101,6 +111,12 @@ struct nd_lane {
 struct nd_wait {
 	const char *name, *help;
 	uint64_t (*idle)(struct nd_io *io, uint64_t now_ns);
+};
+
+/* What the ways of a lane came to, for the report; written by its worker, stays after close(). */
+struct nd_told {
+	uint32_t tx_segments;       /* datagrams of one piece; 0: not sent in pieces */
+	int tx_refused, rx_refused; /* errno by which the kernel refused pieces; 0 */
 };
 
 /*
@@ -120,6 +136,9 @@ struct nd_io {
 	struct nd_counters c[ND_MAX_WORKLOADS]; /* sum over the flows of each lane, kept in step */
 	struct nd_hist *rtt[ND_MAX_WORKLOADS];  /* rr: service times; NULL otherwise */
 	struct nd_hist *response[ND_MAX_WORKLOADS]; /* rr: from intended instants; or NULL */
+	/* datagrams sent: ns from one call to the next, and how many each handed over; or NULL */
+	struct nd_hist *gap[ND_MAX_WORKLOADS], *burst[ND_MAX_WORKLOADS];
+	uint64_t sent_ns[ND_MAX_WORKLOADS]; /* of the last such call; 0: none */
 
 	/* tx_buf is made by the run: prepared by the lane's frame once, shared by all workers, const. Whatever
 	 * else a transfer pair needs (receive buffer, own copies for frames that fill, iovecs, pipes) its
@@ -127,6 +146,7 @@ struct nd_io {
 	const uint8_t *tx_buf[ND_MAX_WORKLOADS];
 	size_t tx_size[ND_MAX_WORKLOADS];
 	void *tx_state[ND_MAX_WORKLOADS], *rx_state[ND_MAX_WORKLOADS];
+	struct nd_told told[ND_MAX_WORKLOADS];
 	void *engine_state;
 	/* the engine's: */
 	uint64_t now_ns;       /* the clock as last read by this worker */
@@ -136,6 +156,7 @@ struct nd_io {
 	bool wait_before_recv; /* after a send the reply is not there yet: ask the kernel first */
 	uint64_t nap_room;     /* datagrams that a receive buffer holds; 0: never nap */
 	uint64_t nap_from_ns, nap_seen; /* the rate is taken since then */
+	bool nap_rests;                 /* nothing came in the last nap */
 	uint64_t nap_ns;                /* what the rate allows; 0: too slow, or too fast, to nap */
 	bool patient;    /* the one flow's socket may block in recv, for up to ND_PATIENCE_NS */
 	bool recv_waits; /* this call of recv() may; its short count does not clear .readable */
@@ -149,12 +170,17 @@ struct nd_io {
 	bool quit;         /* set by edge(): leave the loop now */
 	int wake_fd; /* eventfd: main wants attention; wake() is called when readable (it reads the fd) */
 	void (*wake)(struct nd_io *io, uint64_t now_ns);
+	/* OPEN: start to connect, into f->fd. 0: it is, 1: under way, negative errno. NULL: there is no OPEN */
+	int (*connect)(struct nd_io *io, struct nd_flow *f);
+	/* the engine's: a flow has another socket; NULL: it need not know. Negative errno. */
+	int (*watch)(struct nd_io *io, struct nd_flow *f);
 	void (*flow_done)(struct nd_io *io,
 			  struct nd_flow *f); /* once per flow, when it becomes DONE */
 };
 
 struct nd_engine {
 	const char *name, *help;
+	bool connects;                                     /* carries out OPEN, CLOSE, ACCEPT */
 	bool moves;                                        /* false: null engine, moves nothing */
 	int (*open)(struct nd_io *io, struct nd_err *err); /* allocate, register all flows */
 	/* Until .quit, or all flows are DONE. Return 0, or negative errno (with @err) if the engine itself
@@ -171,8 +197,9 @@ const struct nd_engine *nd_engine_find(const char *name);
  * NULL: it is, or nobody knows it. */
 const char *nd_engine_lacks(const char *name);
 const char *nd_engine_names(size_t n, const char **ret_help);
-/** nd_engine_auto() - blocking when a worker owns one flow, else epoll. */
-const struct nd_engine *nd_engine_auto(uint32_t flows);
+/** nd_engine_auto() - what suits the worker's flows, which are known: blocking for one; uring, where
+ * the kernel has its newer ways, for many that ask and answer over streams by copies; else epoll. */
+const struct nd_engine *nd_engine_auto(const struct nd_io *io);
 const struct nd_wait *nd_wait_at(size_t n);
 const struct nd_wait *nd_wait_find(const char *name);
 const char *nd_wait_names(size_t n, const char **ret_help);
@@ -193,6 +220,8 @@ enum nd_flow_state nd_flow_turn(struct nd_io *io, struct nd_flow *f, unsigned bu
 void nd_flow_begin(struct nd_io *io, struct nd_flow *f, uint64_t start_ns);
 /** nd_flow_stop() - STOP to the load: a sender half-closes, a receiver goes on draining. */
 void nd_flow_stop(struct nd_io *io, struct nd_flow *f, uint64_t now_ns);
+/** nd_io_may_wait() - may this call block, for up to ND_PATIENCE_NS? */
+bool nd_io_may_wait(const struct nd_io *io, const struct nd_flow *f);
 /** nd_io_tick() - edge and wake handling for engines that have waited: call with a fresh clock. */
 void nd_io_tick(struct nd_io *io, uint64_t now_ns);
 

@@ -47,6 +47,11 @@ static int watch_flow(const struct epoll *e, struct nd_flow *f)
 	return watch(e, f->fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, f);
 }
 
+static int watch_new(struct nd_io *io, struct nd_flow *f)
+{
+	return watch_flow(io->engine_state, f);
+}
+
 static int watch_all(const struct nd_io *io, const struct epoll *e)
 {
 	int r = watch(e, io->wake_fd, EPOLLIN, NULL);
@@ -65,6 +70,7 @@ static int open_epoll(struct nd_io *io, struct nd_err *err)
 	if (!e)
 		return nd_fail(err, -ENOMEM, "no memory for an event loop");
 	io->engine_state = e;
+	io->watch = watch_new;
 	nd_io_naps(io);
 	e->fd = epoll_create1(EPOLL_CLOEXEC);
 	r = e->fd < 0 ? -errno : 0;
@@ -199,6 +205,7 @@ static int add_flow(struct nd_io *io, struct nd_flow *f)
 const struct nd_engine nd_engine_epoll = {
 	.name = "epoll",
 	.help = "edge-triggered epoll: many flows per worker",
+	.connects = true,
 	.moves = true,
 	.open = open_epoll,
 	.run = run_epoll,

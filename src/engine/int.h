@@ -47,17 +47,25 @@ static inline uint64_t nd_flow_due(const struct nd_flow *f)
 {
 	if (f->state == ND_FLOW_TIMED)
 		return f->step.at_ns;
-	if (f->state == ND_FLOW_BLOCKED && f->step.op == ND_OP_RECV && f->step.until_ns)
+	if (f->state == ND_FLOW_BLOCKED && f->step.until_ns &&
+	    (f->step.op == ND_OP_RECV || f->step.op == ND_OP_FINISH))
 		return f->step.until_ns;
 	return UINT64_MAX;
+}
+
+/** nd_step_writes() - does the step wait until the socket takes bytes? Else until it gives some. */
+static inline bool nd_step_writes(const struct nd_step *s)
+{
+	return s->op == ND_OP_SEND || s->op == ND_OP_OPEN;
 }
 
 /** nd_flow_unblock() - the socket may take (give) bytes again. Return: true when that helps its step. */
 static inline bool nd_flow_unblock(struct nd_flow *f, bool readable, bool writable)
 {
 	f->readable |= readable;
+	f->called |= readable;
 	f->writable |= writable;
-	if (f->state != ND_FLOW_BLOCKED || !(f->step.op == ND_OP_SEND ? writable : readable))
+	if (f->state != ND_FLOW_BLOCKED || !(nd_step_writes(&f->step) ? writable : readable))
 		return false;
 	f->state = ND_FLOW_READY;
 	return true;
@@ -85,6 +93,16 @@ static inline uint32_t nd_step_count(const struct nd_step *s)
 	return s->count ? s->count : 1;
 }
 
+/** nd_flow_tell() - to the load; its answer is the flow's step. */
+void nd_flow_tell(struct nd_io *io, struct nd_flow *f, struct nd_event *ev);
+
+/* connect.c: steps of loads that make connections. True: the turn goes on. */
+bool nd_flow_open(struct nd_io *io, struct nd_flow *f);
+bool nd_flow_accept(struct nd_io *io, struct nd_flow *f);
+bool nd_flow_close(struct nd_io *io, struct nd_flow *f);
+/** nd_flow_broken() - its connection has failed; the flow goes on if the load does. */
+bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code);
+
 /* Parts of a turn, for a backend that learns later what became of a call. */
 /** nd_flow_sent() - tell the load, if the whole SEND step is done; READY then. */
 void nd_flow_sent(struct nd_io *io, struct nd_flow *f);
@@ -92,6 +110,18 @@ void nd_flow_sent(struct nd_io *io, struct nd_flow *f);
 void nd_flow_fail(struct nd_io *io, struct nd_flow *f, int code);
 /** nd_flow_finish() - half-close, DONE; while sends are posted it only waits for them. */
 void nd_flow_finish(struct nd_io *io, struct nd_flow *f);
+
+/** nd_io_burst() - a call has handed @n datagrams of the lane to the socket; io->now_ns is behind it. */
+static inline void nd_io_burst(struct nd_io *io, unsigned lane, uint64_t n)
+{
+	if (!io->gap[lane] || n == 0)
+		return;
+	if (io->sent_ns[lane])
+		nd_hist_record(io->gap[lane], io->now_ns - io->sent_ns[lane]);
+	nd_hist_record(io->burst[lane], n);
+	io->sent_ns[lane] = io->now_ns;
+}
+
 /** nd_flow_payload() - payload was moved at @now_ns: first and last instants. */
 void nd_flow_payload(struct nd_flow *f, uint64_t now_ns);
 
@@ -110,6 +140,8 @@ void nd_io_naps(struct nd_io *io);
 /* As uring, but with nothing that came behind Linux 5.11: for tests. */
 #if ND_HAVE_URING
 extern const struct nd_engine nd_engine_uring_old;
+/** nd_uring_is_new() - Linux 6.1 or later, and allowed here. */
+bool nd_uring_is_new(void);
 #endif
 
 /* The blocking backend, also under the null engine. */

@@ -31,31 +31,33 @@ static int send_nothing(struct nd_io *io, struct nd_flow *f)
 	return (int)count;
 }
 
-/* The peer is imagined: a stream ends when its share is there or the time is over. */
-static bool at_end(const struct nd_io *io, const struct nd_flow *f)
+/* The peer is imagined: it has sent all when its share is here or the time is over. 0: nothing more comes. */
+static uint64_t still_comes(const struct nd_io *io, const struct nd_flow *f)
 {
 	const struct nd_workload *wl = nd_lane_of(io, f)->workload;
+	uint64_t share = nd_plan_share(wl->total_bytes, wl->flows, f->number);
 
-	if (nd_flow_is_datagram(io, f) || f->active)
-		return false;
-	return io->stop_told ||
-	       (wl->total_bytes &&
-		f->c.rx_bytes >= nd_plan_share(wl->total_bytes, wl->flows, f->number));
+	if (f->active)
+		return UINT64_MAX; /* answers come as long as it asks */
+	if (io->stop_told)
+		return 0;
+	return wl->total_bytes ? share - ND_MIN(share, f->c.rx_bytes) : UINT64_MAX;
 }
 
 static int recv_nothing(struct nd_io *io, struct nd_flow *f)
 {
 	uint32_t count = 1;
-	uint64_t bytes = f->step.bytes ? f->step.bytes : PIECE;
+	uint64_t bytes = f->step.bytes ? f->step.bytes : PIECE, most = still_comes(io, f);
 
 	io->now_ns = nd_now_ns();
-	if (at_end(io, f))
+	if (most == 0)
 		return 0;
 	if (nd_flow_is_datagram(io, f)) {
-		count = f->step.count ? f->step.count : 1;
-		bytes = f->rx.message_bytes;
+		bytes = ND_MAX(f->rx.message_bytes, 1);
+		count = (uint32_t)ND_MIN(nd_step_count(&f->step), ND_MAX(most / bytes, 1));
 		f->rx.next = 0; /* without numbers: every answer fits */
 	}
+	bytes = ND_MIN(bytes, most);
 	f->done_bytes = bytes;
 	ND_COUNT_FLOW(io, f, rx_bytes, bytes * count);
 	ND_COUNT_FLOW(io, f, rx_messages, count);

@@ -4,6 +4,10 @@
 
 #include "engine/int.h"
 
+#if ND_HAVE_URING
+enum { MANY_FLOWS = 16 };
+#endif
+
 static const struct nd_engine *const engines[] = {
 #define X(name) &nd_engine_##name,
 #include "engine/engines.def"
@@ -45,9 +49,37 @@ const char *nd_engine_names(size_t n, const char **ret_help)
 	return engines[n]->name;
 }
 
-const struct nd_engine *nd_engine_auto(uint32_t flows)
+#if ND_HAVE_URING
+/* Many small messages: one call for all flows saves a quarter to a half of the CPU from 16
+ * flows on, and costs with four. Bulk is copied at the same price, and waits for fewer
+ * completions with epoll. */
+static bool suits_uring(const struct nd_io *io)
 {
-	return flows <= 1 ? &nd_engine_blocking : &nd_engine_epoll;
+	unsigned i;
+
+	if (io->flow_count < MANY_FLOWS || io->wait || io->plan->busy_poll_us)
+		return false;
+	for (i = 0; i < io->lane_count; i++) {
+		const struct nd_lane *l = &io->lanes[i];
+
+		if (!l->load->round_trips || l->load->halves > 1 ||
+		    (l->transport->caps & ND_NET_DATAGRAM) || strcmp(l->tx->name, "copy") != 0 ||
+		    strcmp(l->rx->name, "copy") != 0)
+			return false;
+	}
+	return nd_uring_is_new();
+}
+#endif
+
+const struct nd_engine *nd_engine_auto(const struct nd_io *io)
+{
+	if (io->flow_count <= 1)
+		return &nd_engine_blocking;
+#if ND_HAVE_URING
+	if (suits_uring(io))
+		return &nd_engine_uring;
+#endif
+	return &nd_engine_epoll;
 }
 
 const struct nd_xfer *nd_xfer_at(size_t n)

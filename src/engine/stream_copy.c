@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "engine/int.h"
+#include "engine/stream.h"
 
 #define RECV_BYTES (256ull << 10) /* what stays in a core's own cache beside the bytes sent */
 #define MIN_BYTES  (16ull << 10)
@@ -69,20 +69,8 @@ static int open_recv(struct nd_io *io, unsigned lane, struct nd_err *err)
 		s->size = (size_t)ND_MAX(ND_MIN(nd_lane_message(l), RECV_BYTES), MIN_BYTES);
 	if (!s || !(s->room = nd_buffer_new(s->size)))
 		return nd_fail(err, -ENOMEM, "no memory for buffers");
+	nd_stream_lowat(io, lane);
 	return 0;
-}
-
-static int sent(struct nd_io *io, struct nd_flow *f, size_t asked, size_t n)
-{
-	f->done_bytes += n;
-	ND_COUNT_FLOW(io, f, tx_bytes, n);
-	if (f->done_bytes >= f->step.bytes)
-		ND_COUNT_FLOW(io, f, tx_messages, 1);
-	if (n < asked) { /* full: the next call would say EAGAIN */
-		f->writable = false;
-		ND_COUNT_FLOW(io, f, tx_blocked, 1);
-	}
-	return 1;
 }
 
 static ssize_t send_some(struct nd_io *io, struct nd_flow *f, const uint8_t *buf, size_t n)
@@ -94,13 +82,7 @@ static ssize_t send_some(struct nd_io *io, struct nd_flow *f, const uint8_t *buf
 		r = send(f->fd, buf, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	} while (r < 0 && errno == EINTR);
 	io->now_ns = nd_now_ns();
-	if (r >= 0)
-		return r;
-	if (errno != EAGAIN)
-		return -errno;
-	f->writable = false;
-	ND_COUNT_FLOW(io, f, tx_blocked, 1);
-	return -EAGAIN;
+	return r >= 0 ? r : nd_stream_refused(io, f, errno);
 }
 
 static int send_filled(struct nd_io *io, struct nd_flow *f)
@@ -116,21 +98,20 @@ static int send_filled(struct nd_io *io, struct nd_flow *f)
 	r = send_some(io, f, s->room, n);
 	if (frame->unfill && r < (ssize_t)n)
 		frame->unfill(&f->tx, (uint32_t)(r < 0 ? n : n - (size_t)r));
-	return r < 0 ? (int)r : sent(io, f, n, (size_t)r);
+	return r < 0 ? (int)r : nd_stream_sent(io, f, n, (size_t)r);
 }
 
 static int send_copy(struct nd_io *io, struct nd_flow *f)
 {
-	size_t size = io->tx_size[f->workload], from, n;
+	size_t from, n;
 	ssize_t r;
 
 	if (nd_lane_of(io, f)->frame->fills)
 		return send_filled(io, f);
 	/* a message longer than the buffer repeats it */
-	from = (size_t)(f->done_bytes % size);
-	n = (size_t)ND_MIN(f->step.bytes - f->done_bytes, size - from);
+	n = nd_stream_piece(f, io->tx_size[f->workload], &from);
 	r = send_some(io, f, io->tx_buf[f->workload] + from, n);
-	return r < 0 ? (int)r : sent(io, f, n, (size_t)r);
+	return r < 0 ? (int)r : nd_stream_sent(io, f, n, (size_t)r);
 }
 
 static void look_at(struct nd_io *io, struct nd_flow *f, const struct stream_recv *s, size_t n)
@@ -147,32 +128,21 @@ static void look_at(struct nd_io *io, struct nd_flow *f, const struct stream_rec
 static int recv_copy(struct nd_io *io, struct nd_flow *f)
 {
 	const struct stream_recv *s = io->rx_state[f->workload];
-	bool exact = f->step.op == ND_OP_RECV && f->step.bytes;
-	size_t n = s->size;
+	size_t n = nd_stream_wants(f, s->size);
 	ssize_t r;
 
-	if (exact)
-		n = (size_t)ND_MIN(f->step.bytes - f->done_bytes, n);
 	do {
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
 		r = recv(f->fd, s->room, n, io->recv_waits ? 0 : MSG_DONTWAIT);
 	} while (r < 0 && errno == EINTR);
 	io->now_ns = nd_now_ns();
-	if (r < 0) {
-		f->readable = errno != EAGAIN;
-		return -errno;
-	}
-	if (r == 0)
-		return 0;
+	if (r <= 0)
+		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
 	/* a short read has emptied the socket, unless the end of the stream is behind it */
 	if ((size_t)r < n && !f->hup && !io->recv_waits)
 		f->readable = false;
-	f->done_bytes += (uint64_t)r;
-	ND_COUNT_FLOW(io, f, rx_bytes, (uint64_t)r);
-	if (!exact || f->done_bytes >= f->step.bytes)
-		ND_COUNT_FLOW(io, f, rx_messages, 1);
 	look_at(io, f, s, (size_t)r);
-	return 1;
+	return nd_stream_received(io, f, (size_t)r);
 }
 
 const struct nd_xfer nd_xfer_stream_send = {

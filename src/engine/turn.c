@@ -6,10 +6,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/fd.h"
 #include "engine/int.h"
 
 #define PAGE    4096u
 #define LOOK_NS (10 * ND_NS_PER_MS) /* a worker that never waits looks at its wake_fd this often */
+
+#define PENDING_NS ND_NS_PER_S /* longest wait for sends whose bytes the socket still needs */
+#define END_NS     (60 * ND_NS_PER_S) /* longest wait for the peer's end */
 
 static void take_note(struct nd_io *io, struct nd_flow *f, const struct nd_note *note)
 {
@@ -31,20 +35,64 @@ static void end_flow(struct nd_io *io, struct nd_flow *f)
 		io->flow_done(io, f);
 }
 
+/* The socket has all, and needs some of it for longer. An error of the flow ends that wait, too. */
+static bool must_wait(struct nd_io *io, struct nd_flow *f)
+{
+	const struct nd_xfer *tx = nd_lane_of(io, f)->tx;
+
+	if (!tx->pending || f->fd < 0 || tx->pending(io, f) == 0 || f->error)
+		return false;
+	if (!f->step.until_ns)
+		f->step.until_ns = io->now_ns + PENDING_NS;
+	if (io->now_ns >= f->step.until_ns)
+		return false;
+	f->state = ND_FLOW_BLOCKED;
+	return true;
+}
+
+static void half_close(const struct nd_io *io, struct nd_flow *f)
+{
+	if (!f->active || f->half != 0 || nd_flow_is_datagram(io, f) || io->plan->keep_open ||
+	    f->half_closed || f->fd < 0)
+		return;
+	f->half_closed = true;
+	(void)shutdown(f->fd, SHUT_WR); /* one that is broken already cannot be, and need not be */
+}
+
+/* Some tools count the time until all has arrived: the peer then closes its half. */
+static bool must_hear_end(const struct nd_io *io, struct nd_flow *f)
+{
+	uint8_t rest[256];
+	ssize_t n;
+
+	if (!io->plan->await_end || !f->half_closed || f->error)
+		return false;
+	do
+		n = recv(f->fd, rest, sizeof(rest), MSG_DONTWAIT);
+	while (n > 0 || (n < 0 && errno == EINTR));
+	if (n == 0 || errno != EAGAIN)
+		return false;
+	if (!f->step.until_ns)
+		f->step.until_ns = io->now_ns + END_NS;
+	if (io->now_ns >= f->step.until_ns)
+		return false;
+	f->state = ND_FLOW_BLOCKED;
+	return true;
+}
+
 void nd_flow_finish(struct nd_io *io, struct nd_flow *f)
 {
 	if (f->posted) { /* its last bytes are not with the socket yet */
 		f->state = ND_FLOW_BLOCKED;
 		return;
 	}
-	/* a connection that is already broken cannot be half-closed, and need not be */
-	if (f->active && f->half == 0 && !nd_flow_is_datagram(io, f) && !io->plan->keep_open)
-		(void)shutdown(f->fd, SHUT_WR);
-	end_flow(io, f);
+	half_close(io, f);
+	if (!must_wait(io, f) && !must_hear_end(io, f))
+		end_flow(io, f);
 }
 
 /* Tell the load and take up what it answers. */
-static void tell(struct nd_io *io, struct nd_flow *f, struct nd_event *ev)
+void nd_flow_tell(struct nd_io *io, struct nd_flow *f, struct nd_event *ev)
 {
 	struct nd_step step = { 0 };
 	struct nd_note note = { 0 };
@@ -68,7 +116,7 @@ void nd_flow_fail(struct nd_io *io, struct nd_flow *f, int code)
 	struct nd_event ev = { .what = ND_HAP_CLOSED, .error = code, .now_ns = io->now_ns };
 
 	f->error = code;
-	tell(io, f, &ev);
+	nd_flow_tell(io, f, &ev);
 	end_flow(io, f);
 }
 
@@ -93,13 +141,13 @@ void nd_flow_sent(struct nd_io *io, struct nd_flow *f)
 		return;
 	if (datagram)
 		ev.seq = f->tx.next;
-	tell(io, f, &ev);
+	nd_flow_tell(io, f, &ev);
 }
 
 /* False: the turn is over. */
 static bool do_send(struct nd_io *io, struct nd_flow *f)
 {
-	uint64_t bytes = f->c.tx_bytes;
+	uint64_t bytes = f->c.tx_bytes, messages = f->c.tx_messages;
 	int r;
 
 	if (!f->begun_ns && f->step.at_ns > io->now_ns) {
@@ -120,12 +168,11 @@ static bool do_send(struct nd_io *io, struct nd_flow *f)
 		f->state = ND_FLOW_BLOCKED;
 		return false;
 	}
-	if (r < 0) {
-		nd_flow_fail(io, f, r);
-		return false;
-	}
+	if (r < 0)
+		return nd_flow_broken(io, f, r);
 	if (f->c.tx_bytes != bytes)
 		nd_flow_payload(f, io->now_ns);
+	nd_io_burst(io, f->workload, f->c.tx_messages - messages);
 	nd_flow_sent(io, f);
 	if (io->wait_before_recv && f->state == ND_FLOW_READY && f->step.op == ND_OP_RECV) {
 		f->state = ND_FLOW_BLOCKED;
@@ -153,7 +200,7 @@ static void received(struct nd_io *io, struct nd_flow *f, uint64_t messages, uin
 			return;
 		ev.bytes = f->done_bytes;
 	}
-	tell(io, f, &ev);
+	nd_flow_tell(io, f, &ev);
 }
 
 static void closed(struct nd_io *io, struct nd_flow *f)
@@ -161,20 +208,20 @@ static void closed(struct nd_io *io, struct nd_flow *f)
 	struct nd_event ev = { .what = ND_HAP_CLOSED, .now_ns = io->now_ns };
 
 	/* an asking end is never done first: its answer will not come */
-	if (f->active && !io->stop_told)
+	if (f->active && !io->stop_told && !nd_lane_of(io, f)->load->connects)
 		f->error = -ECONNRESET;
-	tell(io, f, &ev);
+	nd_flow_tell(io, f, &ev);
 }
 
 static void timed_out(struct nd_io *io, struct nd_flow *f)
 {
 	struct nd_event ev = { .what = ND_HAP_TIME, .now_ns = io->now_ns };
 
-	tell(io, f, &ev);
+	nd_flow_tell(io, f, &ev);
 }
 
 /* A time-out of the socket may be late by some scheduler ticks: nothing else may be due by then. */
-static bool may_wait(const struct nd_io *io, const struct nd_flow *f)
+bool nd_io_may_wait(const struct nd_io *io, const struct nd_flow *f)
 {
 	uint64_t until = io->now_ns + 3 * ND_PATIENCE_NS;
 
@@ -195,14 +242,12 @@ static bool do_recv(struct nd_io *io, struct nd_flow *f)
 		f->state = ND_FLOW_BLOCKED;
 		return false;
 	}
-	io->recv_waits = may_wait(io, f);
+	io->recv_waits = nd_io_may_wait(io, f);
 	r = nd_lane_of(io, f)->rx->move(io, f);
 	if (r == -EAGAIN)
 		return true; /* not readable any more: blocks, or is out of time */
-	if (r < 0) {
-		nd_flow_fail(io, f, r);
-		return false;
-	}
+	if (r < 0)
+		return nd_flow_broken(io, f, r);
 	if (r == 0) {
 		closed(io, f);
 		return true;
@@ -233,6 +278,12 @@ static bool act(struct nd_io *io, struct nd_flow *f)
 		return do_recv(io, f);
 	case ND_OP_WAIT:
 		return do_wait(io, f);
+	case ND_OP_OPEN:
+		return nd_flow_open(io, f);
+	case ND_OP_ACCEPT:
+		return nd_flow_accept(io, f);
+	case ND_OP_CLOSE:
+		return nd_flow_close(io, f);
 	case ND_OP_FINISH:
 		nd_flow_finish(io, f);
 		return false;
@@ -274,7 +325,9 @@ void nd_flow_begin(struct nd_io *io, struct nd_flow *f, uint64_t start_ns)
 	f->readable = f->writable = true;
 	f->tx.datagram = f->rx.datagram = nd_flow_is_datagram(io, f);
 	set_lengths(nd_lane_of(io, f), f);
-	tell(io, f, &ev);
+	if (nd_lane_of(io, f)->load->connects && !f->active)
+		f->listen_fd = nd_take_fd(&f->fd);
+	nd_flow_tell(io, f, &ev);
 }
 
 void nd_flow_stop(struct nd_io *io, struct nd_flow *f, uint64_t now_ns)
@@ -284,7 +337,7 @@ void nd_flow_stop(struct nd_io *io, struct nd_flow *f, uint64_t now_ns)
 	if (f->posted && ev.bytes == 0)
 		ev.bytes = 1; /* it has begun, how far is not known */
 	if (f->state != ND_FLOW_IDLE && f->state != ND_FLOW_DONE)
-		tell(io, f, &ev);
+		nd_flow_tell(io, f, &ev);
 }
 
 static void stop_all(struct nd_io *io)

@@ -143,6 +143,18 @@ static int open_ring(struct nd_uring *u, struct nd_err *err)
 	return 0;
 }
 
+bool nd_uring_is_new(void)
+{
+	struct io_uring_params p = { .flags = IORING_SETUP_SINGLE_ISSUER |
+					      IORING_SETUP_DEFER_TASKRUN };
+	struct io_uring ring;
+
+	if (io_uring_queue_init_params(4, &ring, &p) < 0)
+		return false;
+	io_uring_queue_exit(&ring);
+	return true;
+}
+
 /* What Linux 6.0 brought is told by an operation that came with it. */
 static bool is_modern(struct nd_uring *u)
 {
@@ -154,19 +166,27 @@ static bool is_modern(struct nd_uring *u)
 	return yes;
 }
 
+static bool posts_as(const struct nd_xfer *x)
+{
+	return strcmp(x->name, "copy") == 0 || (x->sends && strcmp(x->name, "zerocopy") == 0);
+}
+
 static int refuse(const struct nd_io *io, struct nd_err *err)
 {
 	unsigned i;
 
 	for (i = 0; i < io->lane_count; i++) {
 		const struct nd_lane *l = &io->lanes[i];
-		const struct nd_xfer *odd = strcmp(l->tx->name, "copy") != 0 ? l->tx : l->rx;
+		const struct nd_xfer *odd = !posts_as(l->tx) ? l->tx : l->rx;
 
-		if (strcmp(odd->name, "copy") != 0)
+		if (!posts_as(odd))
 			return nd_fail(err, -EOPNOTSUPP,
 				       "engine uring moves bytes its own way: --%s %s "
 				       "takes another engine",
 				       odd->sends ? "tx" : "rx", odd->name);
+		if (strcmp(l->tx->name, "zerocopy") == 0 && !nd_ur_of(io)->modern)
+			return nd_fail(err, -EOPNOTSUPP,
+				       "--tx zerocopy with engine uring takes Linux 6.2 or later");
 	}
 	if (io->plan->depth > 1 && !nd_ur_of(io)->modern)
 		return nd_fail(
@@ -248,12 +268,19 @@ static void watch_wake(struct nd_io *io, struct nd_uring *u)
 static bool take(struct nd_io *io, const struct io_uring_cqe *c)
 {
 	uint64_t data = io_uring_cqe_get_data64(c);
+	struct nd_uring *u = nd_ur_of(io);
 	struct nd_flow *f = &io->flows[(uint32_t)data];
 
 	switch ((enum nd_ur_kind)(data >> 60)) {
 	case ND_UR_WAKE:
 		return true;
 	case ND_UR_SEND:
+		if (c->flags & IORING_CQE_F_NOTIF) {
+			nd_ur_told(io, f, c->res);
+			break;
+		}
+		if (c->flags & IORING_CQE_F_MORE)
+			u->untold++;
 		nd_ur_sent(io, f, (uint32_t)(data >> 32) & 0xfffffff, c->res);
 		break;
 	case ND_UR_RECV:
@@ -393,7 +420,7 @@ static int leave(struct nd_io *io, struct nd_uring *u, struct nd_err *err)
 		io_uring_prep_cancel64(sqe, nd_ur_data(ND_UR_RECV, 0, i), 0);
 		io_uring_sqe_set_data64(sqe, nd_ur_data(ND_UR_CANCEL, 0, i));
 	}
-	while (r == 0 && (u->flying || u->armed) && io->now_ns < until) {
+	while (r == 0 && (u->flying || u->armed || u->untold) && io->now_ns < until) {
 		r = enter(u, io->now_ns, ND_MIN(until, io->now_ns + 20 * ND_NS_PER_MS), err);
 		io->now_ns = nd_now_ns();
 		(void)reap(io, u); /* main's wishes have come too late */

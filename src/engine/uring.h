@@ -9,7 +9,7 @@
 
 #include <liburing.h>
 
-#include "engine/int.h"
+#include "engine/stream.h"
 
 /* One turn of one flow needs at most this many entries: a chain of sends, a receive, a cancellation. */
 enum { ND_UR_BATCH = 64, ND_UR_TURN_ROOM = ND_UR_BATCH + 2 };
@@ -46,6 +46,7 @@ struct nd_ur_flow {
 	struct nd_ur_list flying; /* with the kernel */
 	struct nd_ur_list kept;   /* datagrams of the batch that did not get out */
 	uint32_t refused;         /* of them */
+	uint32_t sent;            /* datagrams of the batch that did */
 	int failed;               /* what ends the flow with the batch, negative errno */
 	bool careful;             /* the next batch is a chain */
 	bool mixed;               /* a datagram got out behind one that did not */
@@ -67,6 +68,7 @@ struct nd_ur_lane {
 	uint8_t *tx_room; /* owned; NULL: the lane's buffer is sent as it is */
 	size_t tx_slot;
 	struct nd_ur_line starved;
+	struct nd_source source; /* pages that are sent without a copy; none: sends copy */
 
 	struct nd_ur_chunk *chunks; /* owned */
 	uint32_t chunk_n;
@@ -90,7 +92,8 @@ struct nd_uring {
 	bool came;    /* something completed in the last round */
 	uint32_t round;
 	uint32_t flying, armed; /* sends and receives with the kernel */
-	uint64_t staged_bytes;  /* of sends since the kernel was entered */
+	uint32_t untold; /* sends without a copy, done, whose pages the socket may still need */
+	uint64_t staged_bytes; /* of sends since the kernel was entered */
 	struct nd_queue q;
 	struct nd_ur_flow *flows; /* owned */
 	uint32_t room;
@@ -134,6 +137,8 @@ int nd_ur_send(struct nd_io *io, struct nd_flow *f); /* as nd_xfer.move */
 void nd_ur_flush(struct nd_io *io, struct nd_flow *f);
 /** nd_ur_sent() - what became of a post. */
 void nd_ur_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, int result);
+/** nd_ur_told() - the socket has no more need of a send's pages. */
+void nd_ur_told(struct nd_io *io, struct nd_flow *f, int result);
 /** nd_ur_recall() - take sends back; what the socket has of them is counted when they complete. */
 void nd_ur_recall(struct nd_io *io, struct nd_flow *f);
 

@@ -293,6 +293,7 @@ static int take_datagrams(struct nd_io *io, struct nd_flow *f)
 	}
 	ND_COUNT_FLOW(io, f, rx_messages, messages);
 	ND_COUNT_FLOW(io, f, rx_bytes, bytes);
+	ND_COUNT_FLOW(io, f, rx_stacked, b.n);
 	return (int)b.n;
 }
 

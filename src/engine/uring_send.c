@@ -7,6 +7,7 @@
 #if ND_HAVE_URING
 #	include <errno.h>
 #	include <stdlib.h>
+#	include <string.h>
 #	include <sys/socket.h>
 
 #	include "engine/uring.h"
@@ -16,6 +17,10 @@
 #	define FILL_LEAST (4ull << 10)
 #	define MOST_POSTS 65536u /* of a lane, but for one of each flow */
 
+/* Newer than the library's headers may be, the kernel tells since Linux 6.2. */
+#	define REPORT_USAGE 8u
+#	define USAGE_COPIED (1u << 31)
+
 #	define DATAGRAM_ROOM  (4ull << 20)
 #	define DATAGRAM_POSTS 1024u
 
@@ -23,6 +28,7 @@ void nd_ur_send_close(struct nd_ur_lane *l)
 {
 	free(l->posts);
 	free(l->tx_room);
+	nd_source_close(&l->source);
 	l->posts = NULL;
 	l->tx_room = NULL;
 }
@@ -82,6 +88,9 @@ int nd_ur_send_open(struct nd_io *io, unsigned lane, struct nd_err *err)
 	l->posts = calloc(l->post_n, sizeof(*l->posts));
 	if (l->posts && l->tx_slot)
 		l->tx_room = nd_buffer_new(l->post_n * l->tx_slot);
+	if (strcmp(io->lanes[lane].tx->name, "zerocopy") == 0 &&
+	    nd_source_open(&l->source, io, lane) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for buffers");
 	if (!l->posts || (l->tx_slot && !l->tx_room))
 		return nd_fail(err, -ENOMEM, "no memory for the sends of %u flows", senders);
 	if (l->tx_room)
@@ -117,7 +126,9 @@ static struct nd_ur_post *new_post(struct nd_io *io, struct nd_flow *f, size_t b
 	p = &l->posts[n - 1];
 	l->free_first = p->next;
 	*p = (struct nd_ur_post){ .bytes = bytes, .begun_ns = f->begun_ns };
-	p->at = l->tx_room ? l->tx_room + (n - 1) * l->tx_slot : io->tx_buf[f->workload];
+	p->at = l->tx_room     ? l->tx_room + (n - 1) * l->tx_slot
+		: l->source.at ? l->source.at
+			       : io->tx_buf[f->workload];
 	append(l, &nd_ur_flow_of(io, f)->queued, n);
 	f->posted++;
 	return p;
@@ -246,7 +257,10 @@ static void hand_over(struct nd_io *io, struct nd_flow *f, uint32_t n, bool last
 		flags |= MSG_WAITALL;
 	if (!chain) /* one that waits would be overtaken */
 		flags |= MSG_DONTWAIT;
-	io_uring_prep_send(sqe, f->fd, p->at, p->bytes, flags);
+	if (l->source.at)
+		io_uring_prep_send_zc(sqe, f->fd, p->at, p->bytes, flags, REPORT_USAGE);
+	else
+		io_uring_prep_send(sqe, f->fd, p->at, p->bytes, flags);
 	if (stream && u->modern && nd_ur_flow_of(io, f)->full)
 		sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
 	if (chain && !last)
@@ -405,6 +419,8 @@ static void batch_done(struct nd_io *io, struct nd_flow *f, const struct nd_ur_p
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
 	struct nd_ur_flow *uf = nd_ur_flow_of(io, f);
 
+	nd_io_burst(io, f->workload, uf->sent);
+	uf->sent = 0;
 	uf->careful = uf->kept.n > 0 || f->c.tx_refused > 0;
 	uf->odd = uf->kept.n > 0 && (uf->mixed || uf->odd);
 	if (uf->odd && !must_end(io, f) && !uf->failed) {
@@ -435,7 +451,9 @@ static void datagram_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, in
 	if (result >= 0) {
 		uf->mixed |= uf->kept.n > 0;
 		f->done_count++;
+		uf->sent++;
 		ND_COUNT_FLOW(io, f, tx_messages, 1);
+		ND_COUNT_FLOW(io, f, tx_stacked, 1);
 		ND_COUNT_FLOW(io, f, tx_bytes, p.bytes);
 		nd_flow_payload(f, io->now_ns);
 		free_post(io, f, post);
@@ -452,6 +470,14 @@ static void datagram_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, in
 	}
 	if (uf->flying.n == 0)
 		batch_done(io, f, &p);
+}
+
+void nd_ur_told(struct nd_io *io, struct nd_flow *f, int result)
+{
+	nd_ur_of(io)->untold--;
+	ND_COUNT_FLOW(io, f, tx_zerocopy, 1);
+	if ((unsigned)result & USAGE_COPIED)
+		ND_COUNT_FLOW(io, f, tx_copied, 1);
 }
 
 void nd_ur_sent(struct nd_io *io, struct nd_flow *f, uint32_t post, int result)

@@ -22,19 +22,15 @@ static uint64_t spin(struct nd_io *io, uint64_t now_ns)
  * A receiver that is woken for every few datagrams costs as much as the datagrams. It may sleep while they
  * gather in the buffer, at the rate seen for half of the time that the buffer lasts.
  */
-static void judge_rate(struct nd_io *io, uint64_t now_ns)
+static void judge_rate(struct nd_io *io, uint64_t now_ns, uint64_t n)
 {
-	uint64_t seen = 0, n, t = now_ns - io->nap_from_ns;
+	uint64_t t = now_ns - io->nap_from_ns;
 	double lasts_ns;
-	unsigned i;
 
 	if (t < NAP_MAX_NS)
 		return;
-	for (i = 0; i < io->lane_count; i++)
-		seen += io->c[i].rx_messages;
-	n = seen - io->nap_seen;
 	io->nap_from_ns = now_ns;
-	io->nap_seen = seen;
+	io->nap_seen += n;
 	io->nap_ns = 0;
 	if ((double)n * NAP_MAX_NS < (double)NAP_WORTH * (double)t)
 		return;
@@ -46,8 +42,25 @@ static void judge_rate(struct nd_io *io, uint64_t now_ns)
 
 static uint64_t nap_for(struct nd_io *io, uint64_t now_ns)
 {
-	if (io->nap_room)
-		judge_rate(io, now_ns);
+	uint64_t seen = 0;
+	unsigned i;
+
+	if (!io->nap_room)
+		return 0;
+	for (i = 0; i < io->lane_count; i++)
+		seen += io->c[i].rx_messages;
+	/* a sender that rests, or lost its CPU for a while, does not come slowly: then the kernel wakes us, and
+	 * the rate is taken from there */
+	if (seen == io->nap_seen && io->nap_ns) {
+		io->nap_rests = true;
+		return 0;
+	}
+	if (io->nap_rests) {
+		io->nap_rests = false;
+		io->nap_from_ns = now_ns;
+		io->nap_seen = seen;
+	}
+	judge_rate(io, now_ns, seen - io->nap_seen);
 	return io->nap_ns;
 }
 

@@ -35,8 +35,9 @@ struct nd_frame_state {
 struct nd_frame {
 	const char *name, *help;
 	bool datagram, stream; /* what it can travel in */
-	bool fills; /* fill must run before each send (else the buffer is prepared once) */
-	bool takes; /* take must see the bytes (else trunc receive is allowed) */
+	bool fills;         /* fill must run before each send (else the buffer is prepared once) */
+	bool takes;         /* take must see the bytes (else trunc receive is allowed) */
+	size_t looks_bytes; /* take sees no more than so many of the first; 0: all of them */
 	/* Prepare the shared send buffer once. */
 	void (*prepare)(void *buf, size_t size, enum nd_payload payload, uint64_t seed);
 	/* Write headers / pattern into a batch about to be sent. NULL: nothing. */

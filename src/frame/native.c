@@ -3,6 +3,9 @@
  * The native datagram header: flow and sequence number from 8 bytes on, send time from 16 on. Smaller
  * datagrams are counted alone.
  */
+#include <endian.h>
+#include <string.h>
+
 #include "frame/int.h"
 
 #define FLOW_MASK 0xffffffull
@@ -11,17 +14,16 @@
 
 static void put_be64(uint8_t *at, uint64_t v)
 {
-	for (unsigned i = 0; i < 8; i++)
-		at[i] = (uint8_t)(v >> (56 - 8 * i));
+	v = htobe64(v);
+	memcpy(at, &v, sizeof(v));
 }
 
 static uint64_t get_be64(const uint8_t *at)
 {
-	uint64_t v = 0;
+	uint64_t v;
 
-	for (unsigned i = 0; i < 8; i++)
-		v = v << 8 | at[i];
-	return v;
+	memcpy(&v, at, sizeof(v));
+	return be64toh(v);
 }
 
 void nd_header_put(uint8_t *at, size_t bytes, uint64_t flow, uint64_t seq, uint64_t now_ns)
@@ -135,6 +137,7 @@ const struct nd_frame nd_frame_native = {
 	.datagram = true,
 	.fills = true,
 	.takes = true,
+	.looks_bytes = ND_STAMP_BYTES,
 	.prepare = nd_payload_fill,
 	.fill = fill,
 	.unfill = unfill,

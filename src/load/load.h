@@ -13,10 +13,10 @@
 enum nd_op {
 	ND_OP_SEND, /* .count messages of .bytes each (stream: count is 1) */
 	ND_OP_RECV, /* stream: exactly .bytes more, or whatever comes when .bytes is 0; datagrams: up to .count */
-	ND_OP_ECHO,   /* send the batch just received back to where it came from */
-	ND_OP_OPEN,   /* a new connection in this slot */
-	ND_OP_CLOSE,  /* close it */
-	ND_OP_ACCEPT, /* take the next connection into this slot */
+	ND_OP_ECHO, /* send the batch just received back to where it came from */
+	ND_OP_OPEN, /* a new connection in this slot, not before .at_ns; OPENED, or CLOSED with an error */
+	ND_OP_CLOSE,  /* close it; CLOSED */
+	ND_OP_ACCEPT, /* take the next connection into this slot; OPENED */
 	ND_OP_WAIT,   /* nothing until .at_ns */
 	ND_OP_FINISH, /* no more sending: half-close (stream); the flow is done for this end */
 	ND_OP_DRAIN,  /* read and count until end of stream or the run ends it */
@@ -68,10 +68,13 @@ struct nd_load_cfg {
 	bool active;        /* this end sends / asks */
 	uint64_t flow;      /* index within the workload */
 	uint64_t bytes;     /* this flow's share of total_bytes; 0: by time */
+	uint64_t ops;       /* likewise of total_ops */
 	double bytes_per_s; /* this flow's share of the rate; 0: unlimited */
 	uint32_t batch_max; /* datagrams the engine takes in one step */
 	bool datagram;
 };
+
+#define ND_LOAD_STREAM 1u /* .needs: bytes in order */
 
 struct nd_load {
 	const char *name, *help;
@@ -85,6 +88,10 @@ struct nd_load {
 	 * same state (open loop); init is called once, next() tells them apart by .half of the event. */
 	unsigned halves;
 	bool round_trips; /* notes carry round-trip times worth a histogram */
+	bool times;       /* notes carry times of operations, of either end */
+	bool connects;    /* opens and closes, or accepts and closes, connections as it goes on */
+	/* State behind .state_bytes that only some workloads need; NULL: none. */
+	size_t (*more_bytes)(const struct nd_workload *workload);
 };
 
 const struct nd_load *nd_load_at(size_t n);

@@ -27,7 +27,8 @@ const struct nd_load *nd_load_find(const char *name)
 
 const char *nd_load_names(size_t n, const char **ret_help)
 {
-	if (n >= ND_COUNTOF(loads))
+	/* the last ones: only other tools' languages know how to agree on them */
+	if (n >= ND_COUNTOF(loads) || loads[n]->connects)
 		return NULL;
 	if (ret_help)
 		*ret_help = loads[n]->help;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Request and response, one outstanding per flow. The asking end reports each round trip; with a rate also
+ * Request and response, one outstanding per flow, or as many more as the workload says. The asking end reports each round trip; with a rate also
  * the time from the intended instant, and a stall is caught up in full so that no intended request is lost
  * from the figures.
  */
@@ -8,16 +8,32 @@
 
 /* A datagram, or its answer, that has not come after this long is lost: the next request goes out. */
 #define PATIENCE_NS ND_NS_PER_S
+#define AHEAD_MAX   65535u
+#define NUMBERED    8u /* a datagram of so many bytes can carry a sequence number */
 
 struct rr {
 	struct nd_pace pace;
 	uint64_t request, response;
-	uint64_t left;        /* request bytes still to send; ND_UNKNOWN: by time */
+	uint64_t left;        /* request bytes still to send, or to come; ND_UNKNOWN: by time */
 	uint64_t intended_ns; /* of the request in flight; 0: no rate */
 	uint64_t sent_ns;     /* when its sending began */
+	uint64_t ops;         /* requests still to send; ND_UNKNOWN: by time or bytes */
 	uint64_t seq;         /* its number, 0 without numbers */
+	uint32_t window, under_way; /* requests that may be, and are, unanswered */
+	uint32_t first;             /* of them, in .begun_ns */
 	bool active, datagram, receiving, stopping;
+	uint64_t begun_ns[]; /* a ring of .window: when they were sent */
 };
+
+static uint32_t window_of(const struct nd_workload *wl)
+{
+	return (uint32_t)ND_MIN(wl->ahead, AHEAD_MAX) + 1;
+}
+
+static size_t more_bytes(const struct nd_workload *wl)
+{
+	return (window_of(wl) - 1) * sizeof(uint64_t); /* one has its place */
+}
 
 static int init(void *state, const struct nd_load_cfg *cfg)
 {
@@ -30,22 +46,43 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	s->request = ND_MAX(wl->request_bytes, 1);
 	s->response = ND_MAX(wl->response_bytes, 1);
 	s->left = wl->total_bytes ? cfg->bytes : ND_UNKNOWN;
+	s->ops = wl->total_ops ? cfg->ops : ND_UNKNOWN;
+	s->window = window_of(wl);
 	if (wl->rate_ops && wl->flows)
 		bytes_per_s = (double)wl->rate_ops / (double)wl->flows * (double)s->request;
 	nd_pace_init(&s->pace, bytes_per_s, ND_UNKNOWN);
 	return 0;
 }
 
+/* Bytes of the next request: the last one may be shorter. Nothing left: what would come is one too many. */
+static uint64_t request_bytes(const struct rr *s)
+{
+	uint64_t bytes = s->left ? ND_MIN(s->request, s->left) : s->request;
+	uint64_t rest = s->left - bytes;
+
+	/* a rest too short for a sequence number gets some of this one */
+	if (s->datagram && s->left > bytes && rest < NUMBERED && bytes >= 2 * NUMBERED)
+		bytes -= NUMBERED;
+	return bytes;
+}
+
+static void use_up(struct rr *s, uint64_t bytes)
+{
+	if (s->left != ND_UNKNOWN)
+		s->left -= ND_MIN(s->left, bytes);
+}
+
+static bool may_ask(const struct rr *s)
+{
+	return !s->stopping && s->left > 0 && s->ops > 0 && s->under_way < s->window;
+}
+
 static void ask(struct rr *s, uint64_t now_ns, struct nd_step *ret)
 {
 	s->receiving = false;
-	if (s->stopping || s->left == 0) {
-		ret->op = ND_OP_FINISH;
-		return;
-	}
 	ret->op = ND_OP_SEND;
 	ret->count = 1;
-	ret->bytes = s->request;
+	ret->bytes = request_bytes(s);
 	s->intended_ns = 0;
 	if (s->pace.ns_per_byte > 0)
 		s->intended_ns = ret->at_ns = nd_pace_take(&s->pace, s->request, now_ns);
@@ -61,10 +98,32 @@ static void listen_for(struct rr *s, uint64_t bytes, struct nd_step *ret)
 		ret->until_ns = s->sent_ns + PATIENCE_NS;
 }
 
+/* The next request, or the next answer, or the end. */
+static void go_on(struct rr *s, uint64_t now_ns, struct nd_step *ret)
+{
+	if (may_ask(s))
+		ask(s, now_ns, ret);
+	else if (s->under_way > 0)
+		listen_for(s, s->response, ret);
+	else
+		ret->op = ND_OP_FINISH;
+}
+
+static void asked(struct rr *s, const struct nd_event *ev)
+{
+	use_up(s, ev->bytes);
+	s->ops -= s->ops != ND_UNKNOWN;
+	s->sent_ns = ev->begun_ns;
+	s->seq = ev->seq;
+	s->begun_ns[(s->first + s->under_way++) % s->window] = ev->begun_ns;
+}
+
 static void answered(struct rr *s, const struct nd_event *ev, struct nd_note *note)
 {
 	note->transactions = 1;
-	note->service_ns = ev->now_ns - s->sent_ns;
+	note->service_ns = ev->now_ns - s->begun_ns[s->first];
+	s->first = (s->first + 1) % s->window;
+	s->under_way--;
 	if (s->intended_ns && ev->now_ns > s->intended_ns)
 		note->response_ns = ev->now_ns - s->intended_ns;
 }
@@ -75,30 +134,31 @@ static void next_active(struct rr *s, const struct nd_event *ev, struct nd_step 
 	switch (ev->what) {
 	case ND_HAP_START:
 		s->pace.next_ns = ev->now_ns;
-		ask(s, ev->now_ns, ret);
+		go_on(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_SENT:
-		if (s->left != ND_UNKNOWN)
-			s->left -= ND_MIN(s->left, s->request);
-		s->sent_ns = ev->begun_ns;
-		s->seq = ev->seq;
-		listen_for(s, s->response, ret);
+		asked(s, ev);
+		go_on(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_RECEIVED:
-		if (ev->seq && s->seq && ev->seq != s->seq) {
+		if (s->window == 1 && ev->seq && s->seq && ev->seq != s->seq) {
 			listen_for(s, s->response, ret); /* a late answer, already given up */
 			break;
 		}
 		answered(s, ev, note);
-		ask(s, ev->now_ns, ret);
+		go_on(s, ev->now_ns, ret);
 		break;
-	case ND_HAP_TIME:
-		ask(s, ev->now_ns, ret);
+	case ND_HAP_TIME: /* they are lost */
+		s->under_way = 0;
+		go_on(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_STOP:
 		s->stopping = true;
 		/* what has begun is brought to its end */
-		ret->op = s->receiving || ev->bytes ? ND_OP_KEEP : ND_OP_FINISH;
+		if (s->receiving || ev->bytes)
+			ret->op = ND_OP_KEEP;
+		else
+			go_on(s, ev->now_ns, ret);
 		break;
 	default:
 		ret->op = ND_OP_FINISH;
@@ -109,6 +169,7 @@ static void next_passive(struct rr *s, const struct nd_event *ev, struct nd_step
 {
 	switch (ev->what) {
 	case ND_HAP_RECEIVED:
+		use_up(s, ev->bytes);
 		ret->op = ND_OP_SEND;
 		ret->count = 1;
 		ret->bytes = s->response;
@@ -121,7 +182,7 @@ static void next_passive(struct rr *s, const struct nd_event *ev, struct nd_step
 		ret->op = ND_OP_KEEP; /* the asking end finishes */
 		break;
 	default:
-		listen_for(s, s->request, ret);
+		listen_for(s, s->datagram ? s->request : request_bytes(s), ret);
 	}
 }
 
@@ -140,7 +201,8 @@ static void next(void *state, const struct nd_event *ev, struct nd_step *ret, st
 const struct nd_load nd_load_rr = {
 	.name = "rr",
 	.help = "request and response, one outstanding per flow",
-	.state_bytes = sizeof(struct rr),
+	.state_bytes = sizeof(struct rr) + sizeof(uint64_t),
+	.more_bytes = more_bytes,
 	.init = init,
 	.next = next,
 	.round_trips = true,

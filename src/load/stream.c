@@ -9,10 +9,13 @@
 
 struct stream {
 	struct nd_pace pace;
-	uint64_t left;    /* bytes still to send; ND_UNKNOWN: by time */
-	uint64_t message; /* bytes of one send */
-	uint32_t burst;   /* messages in one step */
+	uint64_t left;               /* bytes still to send; ND_UNKNOWN: by time */
+	uint64_t message;            /* bytes of one send */
+	uint32_t burst;              /* messages in one step */
+	const struct nd_size *sizes; /* in turn; NULL: all are .message */
+	uint32_t size_n, size_at, size_left, size_runs;
 	bool active, datagram, draining;
+	bool by_count; /* the rate is one of datagrams, whatever their sizes */
 };
 
 static uint32_t burst_of(const struct nd_load_cfg *cfg, uint64_t message)
@@ -41,6 +44,30 @@ static uint64_t piece_of(const struct nd_load_cfg *cfg)
 	return most < 1 ? 1 : (uint64_t)most;
 }
 
+/* The runs of one size are as long as a burst, so that several sizes do not take a call for each datagram. */
+static void init_sizes(struct stream *s, const struct nd_workload *wl)
+{
+	uint64_t most = 1;
+
+	if (wl->sizes.n == 0)
+		return;
+	s->sizes = wl->sizes.v;
+	s->size_n = (uint32_t)wl->sizes.n;
+	for (uint32_t i = 0; i < s->size_n; i++)
+		most = ND_MAX(most, s->sizes[i].count);
+	s->size_runs = most < s->burst ? (uint32_t)(s->burst / most) : 1;
+	s->size_left = (uint32_t)s->sizes[0].count * s->size_runs;
+}
+
+static void next_size(struct stream *s, uint32_t count)
+{
+	s->size_left -= count;
+	if (s->size_left > 0)
+		return;
+	s->size_at = (s->size_at + 1) % s->size_n;
+	s->size_left = (uint32_t)s->sizes[s->size_at].count * s->size_runs;
+}
+
 static int init(void *state, const struct nd_load_cfg *cfg)
 {
 	struct stream *s = state;
@@ -49,6 +76,8 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	s->datagram = cfg->datagram;
 	s->message = piece_of(cfg);
 	s->burst = cfg->active ? burst_of(cfg, s->message) : ND_MAX(cfg->batch_max, 1);
+	init_sizes(s, cfg->workload);
+	s->by_count = s->sizes && cfg->workload->rate_ops > 0;
 	s->left = ND_UNKNOWN;
 	/* a limit over all flows that is smaller than their number leaves some with nothing to send */
 	if (cfg->workload->total_bytes)
@@ -79,6 +108,10 @@ static void send_next(struct stream *s, uint64_t most, uint64_t now_ns, struct n
 		ret->op = ND_OP_FINISH;
 		return;
 	}
+	if (s->sizes) {
+		bytes = ND_MIN(bytes, s->sizes[s->size_at].bytes);
+		count = ND_MIN(count, s->size_left);
+	}
 	if (bytes > s->left)
 		bytes = s->left;
 	if (count > s->left / bytes)
@@ -88,8 +121,11 @@ static void send_next(struct stream *s, uint64_t most, uint64_t now_ns, struct n
 	ret->op = ND_OP_SEND;
 	ret->bytes = bytes;
 	ret->count = count;
+	if (s->sizes)
+		next_size(s, count);
 	if (s->pace.ns_per_byte > 0)
-		ret->at_ns = nd_pace_take(&s->pace, bytes * count, now_ns);
+		ret->at_ns =
+			nd_pace_take(&s->pace, (s->by_count ? s->message : bytes) * count, now_ns);
 }
 
 static void next_active(struct stream *s, const struct nd_event *ev, struct nd_step *ret)

@@ -20,7 +20,9 @@ ND_MUST_CHECK int nd_sock_common(int fd, int family, const struct nd_sockopts *o
 /** nd_tcp_prepare() - what tcp and mptcp have in common. */
 ND_MUST_CHECK int nd_tcp_prepare(int fd, int family, const struct nd_sockopts *o,
 				 struct nd_err *err);
-/** nd_addr_unmap() - an IPv4 address written as IPv6 becomes IPv4; others stay. */
-void nd_addr_unmap(struct nd_addr *a);
+
+/** nd_mptcp_subflow() - the first subflow's struct tcp_info into @info. Return: its bytes, at most @room;
+ * -EOPNOTSUPP, -ENOPROTOOPT: no such socket, or the kernel cannot. */
+ND_MUST_CHECK int nd_mptcp_subflow(int fd, uint8_t *info, size_t room);
 
 #endif

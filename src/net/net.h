@@ -16,7 +16,7 @@
 enum nd_net_caps {
 	ND_NET_STREAM = 1 << 0,   /* bytes in order, EOF */
 	ND_NET_DATAGRAM = 1 << 1, /* messages kept apart, may be lost */
-	ND_NET_TCP_INFO = 1 << 2, /* TCP_INFO answers */
+	ND_NET_TCP_INFO = 1 << 2, /* nd_tcp_sample() answers */
 };
 
 struct nd_addr {
@@ -53,6 +53,8 @@ bool nd_addr_equal(const struct nd_addr *a, const struct nd_addr *b); /* address
 /** nd_addr_text() - "192.0.2.1:7575", "[2001:db8::1]:7575"; v4-mapped addresses as IPv4. */
 const char *nd_addr_text(const struct nd_addr *a, bool with_port, char *buf, size_t size);
 bool nd_addr_any(const struct nd_addr *a);
+/** nd_addr_unmap() - an IPv4 address written as IPv6 becomes IPv4; others stay. */
+void nd_addr_unmap(struct nd_addr *a);
 
 struct nd_cidr {
 	uint8_t bytes[16]; /* IPv4 as mapped */
@@ -67,7 +69,11 @@ bool nd_cidr_holds(const struct nd_cidr *c, const struct nd_addr *a);
 ND_MUST_CHECK int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6only,
 			    int *ret_fd, struct nd_err *err);
 
-/** nd_open() - a non-blocking socket, prepared, bound to @from (port 0 chosen at connect; NULL: none) or to
+/** nd_bound() - non-blocking, prepared, bound to @at, which others' sockets may share, and @listens or not. */
+ND_MUST_CHECK int nd_bound(const struct nd_transport *t, const struct nd_sockopts *o,
+			   const struct nd_addr *at, bool listens, int *ret_fd, struct nd_err *err);
+
+/** nd_open() - a socket that does not block (but for .patience_us of @o), prepared, bound to @from (port 0 chosen at connect; NULL: none) or to
  * device @dev, connect started. Return: 0 connected, 1 under way (poll for writing, then
  * nd_open_result()), negative errno. Any thread. */
 int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const struct nd_addr *to,
@@ -101,7 +107,12 @@ ND_MUST_CHECK int nd_path_datagram(const struct nd_addr *to, const struct nd_add
 /** nd_pacing_rate() - SO_MAX_PACING_RATE, bytes/s; enforced by TCP itself and by fq. */
 ND_MUST_CHECK int nd_pacing_rate(int fd, uint64_t bytes_per_s);
 
-/* tcp_info, our own view: the kernel may know more or fewer fields than the headers. */
+/** nd_busy_poll() - the kernel polls the device queue for so long before it waits (SO_BUSY_POLL), and keeps
+ * its interrupts off where that is known (SO_PREFER_BUSY_POLL). */
+ND_MUST_CHECK int nd_busy_poll(int fd, uint64_t us, struct nd_err *err);
+
+/* tcp_info, our own view: the kernel may know more or fewer fields than the headers. Of multipath TCP
+ * that of the first subflow. */
 struct nd_tcp_sample {
 	uint64_t rtt_us, rttvar_us, min_rtt_us, cwnd_segments, mss_bytes,
 		retransmits; /* ND_UNKNOWN: not told */

@@ -14,9 +14,10 @@
 #define BACKLOG   4096 /* the kernel takes the smaller of this and net.core.somaxconn */
 #define TEXT_SIZE 80
 
-static int new_socket(const struct nd_transport *t, int family, struct nd_err *err)
+static int new_socket(const struct nd_transport *t, int family, bool blocks, struct nd_err *err)
 {
-	int fd = socket(family, t->sock_type | SOCK_NONBLOCK | SOCK_CLOEXEC, t->protocol);
+	int fd = socket(family, t->sock_type | (blocks ? 0 : SOCK_NONBLOCK) | SOCK_CLOEXEC,
+			t->protocol);
 
 	if (fd < 0)
 		return nd_sysfail(err, "no %s socket", t->name);
@@ -44,7 +45,7 @@ int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6onl
 	      struct nd_err *err)
 {
 	int family = at->u.sa.sa_family, r;
-	nd_auto_fd int fd = new_socket(t, family, err);
+	nd_auto_fd int fd = new_socket(t, family, false, err);
 
 	if (fd < 0)
 		return fd;
@@ -60,6 +61,32 @@ int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6onl
 	if (r < 0)
 		return r;
 	if ((t->caps & ND_NET_STREAM) && listen(fd, BACKLOG) < 0)
+		return nd_sysfail(err, "%s listen", t->name);
+	*ret_fd = nd_take_fd(&fd);
+	return 0;
+}
+
+int nd_bound(const struct nd_transport *t, const struct nd_sockopts *o, const struct nd_addr *at,
+	     bool listens, int *ret_fd, struct nd_err *err)
+{
+	struct nd_addr where = *at;
+	nd_auto_fd int fd = -1;
+	int r;
+
+	nd_addr_unmap(&where);
+	fd = new_socket(t, where.u.sa.sa_family, false, err);
+	if (fd < 0)
+		return fd;
+	r = t->prepare(fd, where.u.sa.sa_family, o, err);
+	if (r < 0)
+		return r;
+	r = nd_sock_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (r < 0)
+		return nd_fail(err, r, "cannot set up a %s socket", t->name);
+	r = bind_to(fd, &where, err);
+	if (r < 0)
+		return r;
+	if (listens && listen(fd, BACKLOG) < 0)
 		return nd_sysfail(err, "%s listen", t->name);
 	*ret_fd = nd_take_fd(&fd);
 	return 0;
@@ -116,7 +143,7 @@ int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const str
 			return nd_fail(err, -EAFNOSUPPORT,
 				       "source and destination are not both IPv4 or both IPv6");
 	}
-	fd = new_socket(t, family, err);
+	fd = new_socket(t, family, o->patience_us > 0, err);
 	if (fd < 0)
 		return fd;
 	r = t->prepare(fd, family, o, err);
@@ -165,7 +192,7 @@ int nd_datagram_peer(const struct nd_transport *t, const struct nd_sockopts *o,
 	nd_addr_unmap(&to);
 	if (at.u.sa.sa_family != to.u.sa.sa_family)
 		return nd_fail(err, -EAFNOSUPPORT, "local address and peer are of two families");
-	fd = new_socket(t, at.u.sa.sa_family, err);
+	fd = new_socket(t, at.u.sa.sa_family, false, err);
 	if (fd < 0)
 		return fd;
 	r = t->prepare(fd, at.u.sa.sa_family, o, err);

@@ -5,6 +5,11 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+
+#ifndef SO_PREFER_BUSY_POLL
+#	define SO_PREFER_BUSY_POLL 69
+#endif
 
 #include "net/int.h"
 
@@ -22,11 +27,11 @@ int nd_sock_get(int fd, int level, int option)
 }
 
 /* The forced form goes beyond net.core.*mem_max; it needs CAP_NET_ADMIN. */
-static int set_buffer(int fd, int forced, int plain, uint64_t bytes)
+static int set_buffer(int fd, bool may_force, int forced, int plain, uint64_t bytes)
 {
 	int value = bytes > INT_MAX ? INT_MAX : (int)bytes;
 
-	if (nd_sock_set(fd, SOL_SOCKET, forced, value) == 0)
+	if (may_force && nd_sock_set(fd, SOL_SOCKET, forced, value) == 0)
 		return 0;
 	return nd_sock_set(fd, SOL_SOCKET, plain, value);
 }
@@ -48,19 +53,40 @@ static int set_dscp(int fd, int family, uint64_t dscp)
 	return nd_sock_set(fd, IPPROTO_IP, IP_TOS, value);
 }
 
+static int set_flags(int fd, const struct nd_sockopts *o, struct nd_err *err)
+{
+	struct timeval t = { .tv_sec = (time_t)(o->patience_us / 1000000u),
+			     .tv_usec = (suseconds_t)(o->patience_us % 1000000u) };
+	int r = 0;
+
+	if (o->patience_us && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) < 0 ||
+			       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) < 0))
+		return nd_sysfail(err, "time-outs of a socket");
+	if (o->keepalive)
+		r = nd_sock_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	if (r < 0)
+		return nd_fail(err, r, "cannot switch on keep-alive");
+	if (o->has_priority)
+		r = nd_sock_set(fd, SOL_SOCKET, SO_PRIORITY, (int)ND_MIN(o->priority, INT_MAX));
+	if (r < 0)
+		return nd_fail(err, r, "cannot set priority %llu", (unsigned long long)o->priority);
+	return 0;
+}
+
 int nd_sock_common(int fd, int family, const struct nd_sockopts *o, uint64_t rcvbuf_default,
 		   struct nd_err *err)
 {
-	uint64_t rcvbuf = o->rcvbuf_bytes ? o->rcvbuf_bytes : rcvbuf_default;
+	uint64_t rcvbuf = o->rcvbuf_bytes || o->plain_bufs ? o->rcvbuf_bytes : rcvbuf_default;
+	bool force = !o->plain_bufs;
 	int r;
 
 	if (o->sndbuf_bytes) {
-		r = set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, o->sndbuf_bytes);
+		r = set_buffer(fd, force, SO_SNDBUFFORCE, SO_SNDBUF, o->sndbuf_bytes);
 		if (r < 0)
 			return nd_fail(err, r, "cannot set the send buffer");
 	}
 	if (rcvbuf) {
-		r = set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, rcvbuf);
+		r = set_buffer(fd, force, SO_RCVBUFFORCE, SO_RCVBUF, rcvbuf);
 		if (r < 0 && o->rcvbuf_bytes)
 			return nd_fail(err, r, "cannot set the receive buffer");
 	}
@@ -69,6 +95,19 @@ int nd_sock_common(int fd, int family, const struct nd_sockopts *o, uint64_t rcv
 		if (r < 0)
 			return nd_fail(err, r, "cannot set dscp %llu", (unsigned long long)o->dscp);
 	}
+	return set_flags(fd, o, err);
+}
+
+int nd_busy_poll(int fd, uint64_t us, struct nd_err *err)
+{
+	char words[64];
+	int r = nd_sock_set(fd, SOL_SOCKET, SO_BUSY_POLL, us > INT_MAX ? INT_MAX : (int)us);
+
+	if (r < 0)
+		return nd_fail(err, r, "cannot poll for %llu us (SO_BUSY_POLL): %s",
+			       (unsigned long long)us, nd_strerror(r, words, sizeof(words)));
+	/* before Linux 5.11 there is none: then interrupts go on beside it */
+	(void)nd_sock_set(fd, SOL_SOCKET, SO_PREFER_BUSY_POLL, 1);
 	return 0;
 }
 

@@ -62,14 +62,28 @@ static void read_members(const uint8_t *info, size_t len, struct nd_tcp_sample *
 	}
 }
 
+/* Multipath TCP has its own option; what fell back to TCP, and newer kernels, answer to TCP's. */
+static int read_info(int fd, uint8_t *info)
+{
+	socklen_t len = INFO_ROOM;
+	int r, code;
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len) == 0)
+		return (int)len;
+	code = -errno;
+	r = code == -EOPNOTSUPP || code == -ENOPROTOOPT ? nd_mptcp_subflow(fd, info, INFO_ROOM)
+							: code;
+	return r == -EOPNOTSUPP || r == -ENOPROTOOPT ? code : r;
+}
+
 int nd_tcp_sample(int fd, struct nd_tcp_sample *ret)
 {
 	uint8_t info[INFO_ROOM] = { 0 };
-	socklen_t len = sizeof(info);
+	int len = read_info(fd, info);
 
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len) < 0)
-		return -errno;
-	read_members(info, len, ret);
+	if (len < 0)
+		return len;
+	read_members(info, (size_t)len, ret);
 	if (ret->min_rtt_us == RTT_UNKNOWN) /* no round trip was measured yet */
 		ret->min_rtt_us = ND_UNKNOWN;
 	return 0;

@@ -8,6 +8,7 @@
 #define ND_OS_CPUS_MAX   4096u
 #define ND_OS_FILE_BYTES ((size_t)16 << 20) /* no /proc file that is read here is larger */
 #define ND_OS_LINE_BYTES 4096u              /* what is read of a file that holds one fact */
+#define ND_OS_GROUPS_MAX 16u                /* control groups, one inside the other */
 
 /* What every sample reads; opened once, read at offset 0 each time. */
 enum nd_os_file {
@@ -37,8 +38,10 @@ struct nd_os {
 	char *interrupt_text; /* owned; NULL: no interrupts are watched */
 	char *nic_name;       /* owned; NULL: no interface is */
 	bool is_machine;
-	int fd[ND_OS_FILE_COUNT]; /* -1: not there */
-	char *buf;                /* owned; the text of the file read last */
+	int fd[ND_OS_FILE_COUNT];       /* -1: not there */
+	int group_fd[ND_OS_GROUPS_MAX]; /* cpu.stat of this program's control groups */
+	size_t group_n;
+	char *buf; /* owned; the text of the file read last */
 	size_t size;
 	struct nd_os_rtnl rtnl;
 };
@@ -47,6 +50,8 @@ struct nd_os {
 
 /** nd_os_text() - the file as it is now, terminated. NULL: unreadable. Valid until the next call. */
 const char *nd_os_text(struct nd_os *os, enum nd_os_file file);
+/** nd_os_read() - the same of an open file. */
+const char *nd_os_read(struct nd_os *os, int fd);
 /** nd_os_sample_init() - nothing known, nothing owned. */
 void nd_os_sample_init(struct nd_os_sample *s);
 /** nd_os_delta() - difference of two counts, by the rules of nd_os_since(). */
@@ -113,6 +118,12 @@ void nd_os_parse_status(const char *text, struct nd_process *ret);
 /** nd_os_parse_cpuinfo() - first CPU's model (kept) and clock; whether a hypervisor is announced. */
 void nd_os_parse_cpuinfo(const char *text, struct nd_os_reader *r, struct nd_host_facts *ret,
 			 int *ret_hypervisor); /* 1 yes, 0 no, -1 this CPU's text cannot tell */
+/** nd_os_group_open() - keep open what the groups named in the text of /proc/self/cgroup count. */
+void nd_os_group_open(struct nd_os *os, const char *text);
+/** nd_os_sample_groups() - their counts, added up. */
+void nd_os_sample_groups(struct nd_os *os, struct nd_cgroup *ret);
+/** nd_os_parse_cpu_stat() - add one group's counts. */
+void nd_os_parse_cpu_stat(const char *text, struct nd_cgroup *ret);
 /** nd_os_cgroup_cpus() - CPU quota in cores from the text of /proc/self/cgroup. NAN: none. */
 double nd_os_cgroup_cpus(struct nd_os *os, const char *text);
 

@@ -34,7 +34,7 @@ static const char *const paths[ND_OS_FILE_COUNT] = {
 
 static void open_files(struct nd_os *os)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], groups[ND_OS_LINE_BYTES];
 	int i, n;
 
 	for (i = 0; i < ND_OS_FILE_COUNT; i++) {
@@ -42,6 +42,8 @@ static void open_files(struct nd_os *os)
 		if (n >= 0 && (size_t)n < sizeof(path))
 			os->fd[i] = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	}
+	if (nd_os_peek(os, groups, sizeof(groups), "proc/self/cgroup"))
+		nd_os_group_open(os, groups);
 }
 
 int nd_os_open(const char *root, struct nd_os **ret, struct nd_err *err)
@@ -79,6 +81,8 @@ void nd_os_free(struct nd_os *os)
 		return;
 	for (i = 0; i < ND_OS_FILE_COUNT; i++)
 		nd_close_p(&os->fd[i]);
+	while (os->group_n > 0)
+		nd_close_p(&os->group_fd[--os->group_n]);
 	nd_os_rtnl_done(&os->rtnl);
 	free(os->root);
 	free(os->interrupt_text);
@@ -132,15 +136,13 @@ static bool grow(struct nd_os *os)
 }
 
 /* pread() at 0 makes the kernel write the text anew; the reads behind it continue that text. */
-const char *nd_os_text(struct nd_os *os, enum nd_os_file file)
+const char *nd_os_read(struct nd_os *os, int fd)
 {
 	size_t len = 0;
 	ssize_t n;
 
-	if (os->fd[file] < 0)
-		return NULL;
 	for (;;) {
-		n = pread(os->fd[file], os->buf + len, os->size - 1 - len, (off_t)len);
+		n = pread(fd, os->buf + len, os->size - 1 - len, (off_t)len);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -153,6 +155,11 @@ const char *nd_os_text(struct nd_os *os, enum nd_os_file file)
 	}
 	os->buf[len] = '\0';
 	return os->buf;
+}
+
+const char *nd_os_text(struct nd_os *os, enum nd_os_file file)
+{
+	return os->fd[file] < 0 ? NULL : nd_os_read(os, os->fd[file]);
 }
 
 static uint64_t timeval_ns(struct timeval t)
@@ -242,6 +249,7 @@ void nd_os_sample_init(struct nd_os_sample *s)
 	nd_os_blank(&s->snmp, sizeof(s->snmp));
 	nd_os_blank(&s->softnet, sizeof(s->softnet));
 	nd_os_blank(&s->self, sizeof(s->self));
+	nd_os_blank(&s->cgroup, sizeof(s->cgroup));
 }
 
 int nd_os_sample(struct nd_os *os, struct nd_os_sample *ret)
@@ -262,6 +270,7 @@ int nd_os_sample(struct nd_os *os, struct nd_os_sample *ret)
 	}
 	sample_protocols(os, &s);
 	sample_self(os, &s.self);
+	nd_os_sample_groups(os, &s.cgroup);
 	*ret = s;
 	return 0;
 }

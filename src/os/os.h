@@ -89,6 +89,12 @@ struct nd_nic {
 	uint64_t qdisc_backlog_packets;
 };
 
+/* The CPU quotas of the control groups that hold this program; ND_UNKNOWN: none counts. */
+struct nd_cgroup {
+	uint64_t throttled_periods; /* a quota was used up before their end */
+	uint64_t throttled_ns;      /* for which CPUs were held back, all of them together */
+};
+
 struct nd_process {
 	uint64_t user_ns, system_ns, voluntary_switches, involuntary_switches, minor_faults,
 		rss_bytes;
@@ -108,6 +114,7 @@ struct nd_os_sample {
 	struct nd_snmp snmp;
 	struct nd_softnet softnet;
 	struct nd_process self;
+	struct nd_cgroup cgroup;
 	uint64_t interrupts, context_switches; /* machine-wide; ND_UNKNOWN when unreadable */
 	uint64_t
 		watched_interrupts; /* nd_os_watch_interrupts(); ND_UNKNOWN: no line, or not asked */

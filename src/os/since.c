@@ -218,6 +218,9 @@ int nd_os_since(const struct nd_os_sample *now, const struct nd_os_sample *then,
 	subtract(&now->snmp, &then->snmp, &s.snmp, 0, sizeof(s.snmp));
 	s.self = now->self;
 	subtract(&now->self, &then->self, &s.self, 0, SELF_LEVELS);
+	s.cgroup.throttled_periods =
+		later(now->cgroup.throttled_periods, then->cgroup.throttled_periods);
+	s.cgroup.throttled_ns = later(now->cgroup.throttled_ns, then->cgroup.throttled_ns);
 	s.interrupts = nd_os_delta(now->interrupts, then->interrupts);
 	s.watched_interrupts = nd_os_delta(now->watched_interrupts, then->watched_interrupts);
 	s.context_switches = nd_os_delta(now->context_switches, then->context_switches);

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "load/load.h"
 #include "net/net.h"
+#include "persona/netperf.h"
 #include "persona/ntttcp.h"
 #include "report/report.h"
 
@@ -170,12 +171,37 @@ static void make_man(struct nd_str *out)
 
 /* ---- completions */
 
-static void add_verbs(struct nd_str *out)
+/* Words that may stand first: verbs of our own, and the other tools. What such a tool offers is its first face. */
+static const char *first_word(size_t n, const struct nd_opt_set **ret_set, const char **ret_help)
 {
-	const struct nd_face *faces = nd_persona_at(0)->faces, *f;
+	const struct nd_face *f = nd_persona_at(0)->faces;
+	const struct nd_persona *p;
 
-	for (f = faces; f->set; f++)
-		nd_str_addf(out, "%s%s", f > faces ? " " : "", f->verb);
+	for (; f->set && n > 0; f++)
+		n--;
+	if (f->set) {
+		*ret_set = f->set;
+		*ret_help = f->set->summary;
+		return f->verb;
+	}
+	p = nd_persona_at(n + 1);
+	if (!p)
+		return NULL;
+	*ret_set = p->faces[0].set;
+	*ret_help = p->help;
+	return p->name;
+}
+
+/* @verbs: only what `help` knows. */
+static void add_words(bool verbs, struct nd_str *out)
+{
+	const struct nd_opt_set *set;
+	const char *word, *help;
+	size_t n;
+
+	for (n = 0; (word = first_word(n, &set, &help)); n++)
+		if (!verbs || !nd_persona_find(word))
+			nd_str_addf(out, "%s%s", n ? " " : "", word);
 }
 
 static const char bash_head[] =
@@ -202,37 +228,41 @@ static const char bash_tail[] = "\tesac\n"
 
 static void make_bash(struct nd_str *out)
 {
-	const struct nd_face *f;
+	const struct nd_opt_set *set;
+	const char *word, *help;
+	size_t n;
 
 	nd_str_add(out, bash_head);
-	add_verbs(out);
+	add_words(false, out);
 	nd_str_add(out, " help --help --version' -- \"$cur\")\n\t\treturn\n\tfi\n"
 			"\tcase ${COMP_WORDS[1]} in\n");
-	for (f = nd_persona_at(0)->faces; f->set; f++)
-		nd_opt_bash(f->set, f->verb, out);
+	for (n = 0; (word = first_word(n, &set, &help)); n++)
+		nd_opt_bash(set, word, out);
 	nd_str_add(out, "\thelp) words='");
-	add_verbs(out);
+	add_words(true, out);
 	nd_str_add(out, "' ;;\n");
 	nd_str_add(out, bash_tail);
 }
 
 static void make_zsh(struct nd_str *out)
 {
-	const struct nd_face *faces = nd_persona_at(0)->faces, *f;
+	const struct nd_opt_set *set;
+	const char *word, *help;
+	size_t n;
 
 	nd_str_add(out, "#compdef netdyno\n# Written by netdyno --gen zsh, do not edit.\n");
-	for (f = faces; f->set; f++)
-		nd_opt_zsh(f->set, f->verb, out);
+	for (n = 0; (word = first_word(n, &set, &help)); n++)
+		nd_opt_zsh(set, word, out);
 	nd_str_add(out, "_netdyno() {\n\tlocal -a verbs\n\tverbs=(\n");
-	for (f = faces; f->set; f++)
-		nd_str_addf(out, "\t\t'%s:%s'\n", f->verb, f->set->summary);
+	for (n = 0; (word = first_word(n, &set, &help)); n++)
+		nd_str_addf(out, "\t\t'%s:%s'\n", word, help);
 	nd_str_add(out,
 		   "\t\t'help:show the options of a verb'\n\t)\n"
 		   "\tif (( CURRENT == 2 )); then\n\t\t_describe verb verbs\n\t\treturn\n\tfi\n"
 		   "\tlocal verb=${words[2]}\n"
 		   "\tshift words\n\t(( CURRENT-- ))\n\tcase $verb in\n");
-	for (f = faces; f->set; f++)
-		nd_str_addf(out, "\t%s) _netdyno_%s ;;\n", f->verb, f->verb);
+	for (n = 0; (word = first_word(n, &set, &help)); n++)
+		nd_str_addf(out, "\t%s) _netdyno_%s ;;\n", word, word);
 	nd_str_add(out, "\thelp) _describe verb verbs ;;\n\tesac\n}\n_netdyno \"$@\"\n");
 }
 
@@ -240,6 +270,8 @@ static void make_zsh(struct nd_str *out)
 static const struct { const char *name; void (*make)(struct nd_str *out); } generators[] = {
 	{ "man",  make_man },
 	{ "man-ntttcp", nd_ntttcp_man },
+	{ "man-netperf", nd_netperf_man },
+	{ "man-netserver", nd_netserver_man },
 	{ "bash", make_bash },
 	{ "zsh",  make_zsh },
 	{ "protocol-md", nd_dialect_doc },

@@ -12,8 +12,12 @@
 /** nd_persona_dashes() - @word behind its dashes, plain and Unicode alike (U+2010..U+2015, U+2212).
  * @ret: how many there were; NULL is fine. */
 const char *nd_persona_dashes(const char *word, unsigned *ret);
-/** nd_persona_generate() - "man", "man-ntttcp", "bash", "zsh", "protocol-md" into @out; false: not one of ours. */
+/** nd_persona_generate() - "man", "man-ntttcp", "bash", "zsh", "protocol-md" and others into @out; false: not one of ours. */
 bool nd_persona_generate(const char *what, struct nd_str *out);
+
+/** nd_persona_judge_ways() - can --tx, --rx, --engine and --wait, as typed, go together with the other words? @err: a
+ * sentence that names the options. */
+int nd_persona_judge_ways(const struct nd_plan *plan, bool datagram, struct nd_err *err);
 
 /** nd_persona_man_examples() - lines "command\tsentence" in roff. */
 void nd_persona_man_examples(const char *text, struct nd_str *out);

@@ -18,6 +18,7 @@
 #define MAX_BPS          100000000000000ull
 #define MAX_OPS          1000000000ull
 #define MAX_SOCKBUF      (1ull << 30)
+#define MAX_LOSS_PPM     500000ull
 
 /* plan/ may not know opt/: the same two members under another name. */
 _Static_assert(sizeof(struct nd_asked_rate) == sizeof(struct nd_opt_rate), "one layout");
@@ -32,7 +33,16 @@ static const char *engine_names(size_t n, const char **ret_help)
 {
 	if (n > 0)
 		return nd_engine_names(n - 1, ret_help);
-	*ret_help = "blocking where a thread has one flow, else epoll";
+	*ret_help =
+		"blocking where a thread has one flow, uring where many ask and answer, else epoll";
+	return "auto";
+}
+
+static const char *wait_names(size_t n, const char **ret_help)
+{
+	if (n > 0)
+		return nd_wait_names(n - 1, ret_help);
+	*ret_help = "block, but nap where datagrams come fast";
 	return "auto";
 }
 
@@ -60,6 +70,13 @@ static const struct { const char *name; uint64_t value; } code_points[] = {
 	{ "af22", 20 }, { "af23", 22 }, { "af31", 26 }, { "af32", 28 },
 	{ "af33", 30 }, { "af41", 34 }, { "af42", 36 }, { "af43", 38 },
 	{ "ef", 46 },   { "va", 44 },   { "le", 1 },
+};
+
+static const struct nd_opt_choice choices[] = {
+	{ "auto", ND_AUTO, "the program decides" },
+	{ "on",   ND_ON,   "yes" },
+	{ "off",  ND_OFF,  "no" },
+	{ NULL, 0, NULL }
 };
 
 static const struct nd_opt_choice payloads[] = {
@@ -148,6 +165,68 @@ static int parse_request(const struct nd_opt *row, const char *value, struct nd_
 	return 0;
 }
 
+/* Bytes, or a word for what the plan has a number for. */
+static int parse_lowat(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	struct nd_plan *plan = ctx->target;
+	bool is_auto = !strcmp(value, "auto"), is_off = !strcmp(value, "off");
+
+	if (!is_auto && !is_off)
+		return nd_parse_in(ctx->as_typed, value, ND_UNIT_BYTES, row->min, row->max,
+				   &plan->lowat_bytes, ctx->err);
+	plan->lowat_bytes = is_off ? 1 : 0;
+	return 0;
+}
+
+/* How many, or a word for what the plan has a number for. */
+static int parse_gso(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	struct nd_plan *plan = ctx->target;
+	bool is_auto = !strcmp(value, "auto"), is_off = !strcmp(value, "off");
+
+	if (!is_auto && !is_off)
+		return nd_parse_in(ctx->as_typed, value, ND_UNIT_COUNT, row->min, row->max,
+				   &plan->gso, ctx->err);
+	plan->gso = is_off ? 1 : 0;
+	return 0;
+}
+
+/* "64,512,1400", "imix", or one size. */
+static int parse_sizes(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	struct nd_plan *plan = ctx->target;
+	struct nd_size *size;
+	uint64_t n = 1;
+	int r = 0;
+
+	for (const char *p = value; *p; p++)
+		n += *p == ',';
+	plan->ask.imix = !strcmp(value, "imix");
+	plan->ask.sizes = (struct nd_list){ 0 };
+	n = plan->ask.imix ? ND_IMIX_FRAMES : n;
+	if (n == 1)
+		return nd_parse_in(ctx->as_typed, value, ND_UNIT_BYTES, row->min, row->max,
+				   &plan->ask.message_bytes, ctx->err);
+	if (n > ND_MAX_SIZES)
+		return nd_fail(ctx->err, -EINVAL, "%s: '%.80s' has more than %d sizes",
+			       ctx->as_typed, value, ND_MAX_SIZES);
+	if (nd_list_new(ctx->arena, &plan->ask.sizes, n, sizeof(*size)) < 0)
+		return nd_fail(ctx->err, -ENOMEM, "%s: out of memory", ctx->as_typed);
+	size = plan->ask.sizes.v;
+	for (; r == 0 && !plan->ask.imix && n-- > 0; size++) {
+		size_t len = strcspn(value, ",");
+		const char *one = nd_arena_dupn(ctx->arena, value, len);
+
+		size->count = 1;
+		if (!one)
+			return nd_fail(ctx->err, -ENOMEM, "%s: out of memory", ctx->as_typed);
+		r = nd_parse_in(ctx->as_typed, one, ND_UNIT_BYTES, row->min, row->max, &size->bytes,
+				ctx->err);
+		value += len + (n > 0);
+	}
+	return r;
+}
+
 /* ---- rows */
 
 /* clang-format off */
@@ -162,9 +241,17 @@ static const struct nd_opt test_rows[] = {
 	{ .letter = 'P', .name = "flows", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
 	  AT(uint64_t, ask.flows), .min = 1, .max = ND_MAX_FLOWS, .preset = "1",
 	  .common = true, .help = "connections, or UDP sockets, in parallel" },
+	{ 0 }
+};
+
+static const struct nd_opt udp_rows[] = {
 	{ .letter = 'u', .name = "udp", .type = ND_OPT_FLAG, AT(bool, ask.udp),
 	  .common = true, .help = "datagrams instead of TCP",
 	  .more = "Without -b they are sent as fast as they go." },
+	{ 0 }
+};
+
+static const struct nd_opt way_rows[] = {
 	{ .letter = 'R', .name = "reverse", .type = ND_OPT_FLAG, AT(bool, ask.reverse),
 	  .common = true, .help = "the server sends" },
 	{ .name = "bidir", .type = ND_OPT_FLAG, AT(bool, ask.bidir),
@@ -175,6 +262,10 @@ static const struct nd_opt test_rows[] = {
 	  .more = "The rate of each direction. A chunk is never more than 10 ms of it." },
 	{ .name = "rate", .type = ND_OPT_RATE, .unit = ND_UNIT_COUNT,
 	  RATE_AT(ask.ops), .min = 1, .max = MAX_OPS, .help = "messages per second over all flows, or of each" },
+	{ 0 }
+};
+
+static const struct nd_opt size_rows[] = {
 	{ .letter = 'l', .name = "length", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
 	  AT(uint64_t, ask.message_bytes), GIVEN(ask.has_message_bytes), .min = 1, .max = ND_MAX_MESSAGE,
 	  .common = true, .help = "bytes of one send, or of one datagram",
@@ -185,6 +276,48 @@ static const struct nd_opt test_rows[] = {
 	  GIVEN(ask.has_request), .min = 1, .max = ND_MAX_MESSAGE, .preset = "1",
 	  .help = "bytes of a request and of a response, with --shape rr",
 	  .more = "One size is used for both." },
+	{ 0 }
+};
+
+/* The same as of a stream, for datagrams that are all the same or of several sizes. */
+static const struct nd_opt packet_rows[] = {
+	{ .letter = 'l', .name = "length", .type = ND_OPT_CUSTOM, .parse = parse_sizes, .metavar = "SIZE,...|imix",
+	  GIVEN(ask.has_message_bytes), .min = 1, .max = ND_MAX_DATAGRAM,
+	  .common = true, .help = "payload of a datagram, several in turn, or imix",
+	  .more = "By default 18 bytes: over IPv4 the smallest frame that Ethernet has, 64 bytes, as with any size from "
+		  "1 to 18, and the smallest payload that holds flow, number and send time. From 1 to 7 bytes datagrams "
+		  "are counted alone, from 8 on they have flow and number. A list has sizes from 8 on, each in turn. "
+		  "imix is 7 frames of 64 bytes, 4 of 594 and 1 of 1518, Ethernet's header and check sum included." },
+	{ .name = "spread", .type = ND_OPT_FLAG, AT(bool, spread),
+	  .help = "source ports that share a receiver's queues evenly",
+	  .more = "They follow one another and begin at a multiple of the next power of two of the flows. A hash that "
+		  "is linear, such as Toeplitz's, puts such a block on queues evenly, while ports that the system picks "
+		  "fall on some queues twice." },
+	{ .name = "find-rate", .type = ND_OPT_NUMBER, .unit = ND_UNIT_PERCENT, AT(uint64_t, find.loss_ppm),
+	  GIVEN(find.wanted), .max = MAX_LOSS_PPM, .metavar = "LOSS", .optional = "0.1%",
+	  .common = true, .help = "highest rate that loses no more than this share",
+	  .more = "0 is none at all. Trials of --trial each search it, up to --rate where that is given; the rate that "
+		  "is found is tried again, and all trials are listed. A bare --find-rate is 0.1%." },
+	{ .name = "trial", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS, AT(uint64_t, find.trial_ns),
+	  GIVEN(ask.has_trial), .min = MILLISECONDS(200), .max = ND_MAX_NS, .preset = "2s", .help = "time of one trial of --find-rate",
+	  .more = "A trial has a warm-up of 200 ms, unless --warmup says otherwise." },
+	{ 0 }
+};
+
+static const struct nd_opt group_rows[] = {
+	{ .name = "group", .type = ND_OPT_STRING, AT(const char *, group), .metavar = "NAME", .section = "Group",
+	  .help = "begin together with other clients that name the same group",
+	  .more = "They run against one server, which starts all of them at once and sums up what they reached. The name "
+		  "has up to 64 printable characters. Length and directions have to be the same for all of them." },
+	{ .name = "expect", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, group_expect),
+	  .min = 2, .max = ND_MAX_GROUP, .help = "clients in the group, this one included" },
+	{ .name = "group-wait", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS, AT(uint64_t, group_wait_ns),
+	  .min = ND_NS_PER_S, .max = 3600 * ND_NS_PER_S, .preset = "60s",
+	  .help = "longest wait for the others of the group" },
+	{ 0 }
+};
+
+static const struct nd_opt edge_rows[] = {
 	{ .name = "warmup", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
 	  AT(uint64_t, warmup_ns), GIVEN(ask.has_warmup), .max = ND_MAX_NS, .preset = "1s",
 	  .help = "time before the measured window" },
@@ -208,10 +341,23 @@ static const struct nd_opt payload_rows[] = {
 	{ 0 }
 };
 
-static const struct nd_opt where_rows[] = {
+static const struct nd_opt port_rows[] = {
 	{ .letter = 'p', .name = "port", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
 	  AT(uint64_t, port), .min = 1, .max = UINT16_MAX, .preset = "7575", .metavar = "PORT",
 	  .section = "Addresses", .common = true, .help = "the server's port, TCP and UDP" },
+	{ 0 }
+};
+
+static const struct nd_opt serve_port_rows[] = {
+	{ .letter = 'p', .name = "port", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, port), .max = UINT16_MAX, .preset = "7575", .metavar = "PORT",
+	  .section = "Addresses", .common = true, .help = "port to listen on, TCP and UDP; 0: any",
+	  .more = "Which port the system has picked is told on standard error." },
+	{ 0 }
+};
+
+/* Behind a port. */
+static const struct nd_opt where_rows[] = {
 	{ .letter = '4', .name = "ipv4", .type = ND_OPT_FLAG, AT(bool, ask.ipv4), .help = "IPv4 only" },
 	{ .letter = '6', .name = "ipv6", .type = ND_OPT_FLAG, AT(bool, ask.ipv6), .help = "IPv6 only" },
 	{ 0 }
@@ -219,24 +365,34 @@ static const struct nd_opt where_rows[] = {
 
 static const struct nd_opt client_rows[] = {
 	{ .letter = 'B', .name = "bind", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, bind),
-	  .metavar = "ADDR[,ADDR...]|%DEV", .help = "source addresses in turn, or a device" },
+	  .metavar = "ADDR[,ADDR...]|%DEV", .help = "source addresses in turn (20,000 flows each), or a device",
+	  .more = "The system has some 28,000 source ports for a pair of addresses, and it searches long for the last "
+		  "thousands of them: give several addresses for more flows than that, such as 127.0.0.2,127.0.0.3 on "
+		  "loopback." },
 	{ .name = "connect-timeout", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
 	  AT(uint64_t, connect_timeout_ns), .min = MILLISECONDS(100), .max = 3600 * ND_NS_PER_S, .preset = "5s",
-	  .help = "longest wait for a connection" },
+	  .help = "longest wait for an answer before the test",
+	  .more = "To connect, to agree, and until one more flow is accepted, TCP or UDP." },
+	{ 0 }
+};
+
+static const char sockets[] = "Sockets"; /* one heading: it is compared by its address */
+
+static const struct nd_opt tcp_rows[] = {
+	{ .name = "mptcp", .type = ND_OPT_FLAG, AT(bool, mptcp), .section = sockets, .help = "multipath TCP" },
+	{ .name = "cc", .type = ND_OPT_STRING, AT(const char *, sock.cc), .metavar = "NAME",
+	  .help = "TCP congestion control, such as cubic or bbr" },
+	{ .name = "nodelay", .type = ND_OPT_FLAG, AT(bool, sock.nodelay), .help = "send small TCP segments at once" },
+	{ .name = "mss", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
+	  AT(uint64_t, sock.mss_bytes), .min = 88, .max = 32767, .help = "largest TCP segment" },
 	{ 0 }
 };
 
 static const struct nd_opt socket_rows[] = {
-	{ .name = "mptcp", .type = ND_OPT_FLAG, AT(bool, mptcp), .section = "Sockets", .help = "multipath TCP" },
-	{ .name = "cc", .type = ND_OPT_STRING, AT(const char *, sock.cc), .metavar = "NAME",
-	  .help = "TCP congestion control, such as cubic or bbr" },
-	{ .name = "sndbuf", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
+	{ .name = "sndbuf", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES, .section = sockets,
 	  AT(uint64_t, sock.sndbuf_bytes), .min = 1024, .max = MAX_SOCKBUF, .help = "socket send buffer" },
 	{ .name = "rcvbuf", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
 	  AT(uint64_t, sock.rcvbuf_bytes), .min = 1024, .max = MAX_SOCKBUF, .help = "socket receive buffer" },
-	{ .name = "nodelay", .type = ND_OPT_FLAG, AT(bool, sock.nodelay), .help = "send small TCP segments at once" },
-	{ .name = "mss", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
-	  AT(uint64_t, sock.mss_bytes), .min = 88, .max = 32767, .help = "largest TCP segment" },
 	{ .name = "dscp", .type = ND_OPT_CUSTOM, .parse = parse_dscp, .values = dscp_names, .metavar = "0..63|NAME",
 	  .max = 63, .help = "differentiated services code point" },
 	{ .name = "fragment", .type = ND_OPT_FLAG, AT(bool, sock.fragment),
@@ -264,6 +420,33 @@ static const struct nd_opt engine_rows[] = {
 	  .preset = "auto", .help = "how bytes are sent" },
 	{ .name = "rx", .type = ND_OPT_ENUM, .values = rx_names, AT(const char *, rx),
 	  .preset = "auto", .help = "how bytes are received" },
+	{ .name = "gso", .type = ND_OPT_CUSTOM, .parse = parse_gso, .metavar = "N|auto|off",
+	  .min = 1, .max = ND_MAX_GSO, .help = "datagrams in one pass of the sender's stack, 1 to 128",
+	  .more = "UDP_SEGMENT: they are cut apart by the interface, or just before it; on loopback only by the receiver. "
+		  "Auto is as many as 64 KiB hold where no rate is asked for, and off under packets. Where the kernel or the "
+		  "interface refuses, they are sent one by one and the report says so." },
+	{ .name = "gro", .type = ND_OPT_INT, .choices = choices, AT(enum nd_choice, gro),
+	  .preset = "auto", .help = "receive datagrams that came together in one piece",
+	  .more = "UDP_GRO. Auto is on where --gso is on, and off under packets." },
+	{ .name = "wait", .type = ND_OPT_ENUM, .values = wait_names, AT(const char *, wait),
+	  .preset = "auto", .help = "what threads do when nothing can proceed" },
+	{ .name = "spin", .type = ND_OPT_FLAG, AT(bool, ask.spin), .help = "the same as --wait spin" },
+	{ .name = "busy-poll", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, .metavar = "US",
+	  AT(uint64_t, busy_poll_us), .min = 1, .max = ND_MAX_BUSY_POLL_US,
+	  .help = "microseconds that the kernel polls the interface",
+	  .more = "SO_BUSY_POLL and SO_PREFER_BUSY_POLL. Nothing is polled on loopback and between virtual interfaces." },
+	{ 0 }
+};
+
+static const struct nd_opt stream_rows[] = {
+	{ .name = "max", .type = ND_OPT_FLAG, AT(bool, ask.max),
+	  .help = "the fastest --tx and --rx, without a copy at either end",
+	  .more = "The same pages are sent over and over, and what arrives is counted and dropped: this measures the "
+		  "stack, not an application. --tx or --rx beside it keeps its own choice." },
+	{ .name = "lowat", .type = ND_OPT_CUSTOM, .parse = parse_lowat, .metavar = "BYTES|auto|off",
+	  .min = 1, .max = MAX_SOCKBUF, .preset = "auto",
+	  .help = "bytes that must have come before a receiver wakes",
+	  .more = "Sets SO_RCVLOWAT. The end of a stream wakes it, too. Tests at a rate do not have it." },
 	{ 0 }
 };
 
@@ -302,7 +485,7 @@ static const struct nd_opt serve_rows[] = {
 	  .more = "An IPv6 address may stand in brackets; a link-local one needs %DEV behind it." },
 	{ .name = "also", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, serve.also),
 	  .metavar = "TOOL[:PORT[+PORTS]]", .section = "Addresses",
-	  .help = "be another tool's receiver too: ntttcp (5001+16)" },
+	  .help = "serve these too: ntttcp (5001+16), netperf (12865)" },
 	{ .name = "allow", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, serve.allow),
 	  .metavar = "CIDR", .section = "Limits", .common = true, .help = "clients to answer, by default all" },
 	{ .name = "once", .type = ND_OPT_FLAG, AT(bool, serve.once), .common = true, .help = "end after one test" },
@@ -320,12 +503,35 @@ static const struct nd_opt serve_rows[] = {
 /* clang-format on */
 
 static const struct nd_opt *const serve_arrays[] = {
-	where_rows, serve_rows, worker_rows, serve_format_rows, output_rows, NULL,
+	serve_port_rows, where_rows, serve_rows, worker_rows, serve_format_rows, output_rows, NULL,
 };
 
 static const struct nd_opt *const stream_arrays[] = {
-	test_rows,   where_rows,  client_rows, payload_rows, socket_rows,
+	test_rows,   udp_rows,    way_rows,    size_rows,    edge_rows,   group_rows,
+	port_rows,   where_rows,  client_rows, payload_rows, tcp_rows,    socket_rows,
+	worker_rows, engine_rows, stream_rows, format_rows,  output_rows, NULL,
+};
+
+static const struct nd_opt *const packets_arrays[] = {
+	test_rows,   way_rows,    packet_rows, edge_rows,    group_rows,
+	port_rows,   where_rows,  client_rows, payload_rows, socket_rows,
 	worker_rows, engine_rows, format_rows, output_rows,  NULL,
+};
+
+static const struct nd_opt_set packets_set = {
+	.prog = "netdyno packets",
+	.operands = "HOST",
+	.summary = "measure packets per second to a host that runs netdyno serve",
+	.description =
+		"Sends UDP datagrams, each a packet of its own, and reports how many the receiver read, how many\n"
+		"the stacks and interfaces of both ends counted, what a packet cost, and where every lost one went.",
+	.examples =
+		"netdyno packets 192.0.2.1 -P 64\tthe smallest packets over 64 flows, 10 s\n"
+		"netdyno packets 192.0.2.1 --rate 100k -l 64,512,1400\t100,000 a second, three sizes in turn\n"
+		"netdyno packets 192.0.2.1 --find-rate 0.1%\tthe highest rate that loses at most 0.1 %",
+	.rows = packets_arrays,
+	.min_operands = 1,
+	.max_operands = 2, /* settle_packets() */
 };
 
 static const struct nd_opt_set serve_set = {
@@ -360,36 +566,73 @@ static const struct nd_opt_set stream_set = {
 	.max_operands = 1,
 };
 
-/* A bad network is a bad command line, not a server that fails later. */
-/* "ntttcp:5001+16" is "ntttcp -r -H -p 5001 -P 16", read as that tool would read it. */
-static int read_also(const char *text, struct nd_plan *plan, struct nd_err *err)
+/* ---- --also: another tool's command line, read as that tool would read it */
+
+/* "ntttcp:5001+16" is "ntttcp -r -H -e -p 5001 -P 16". @numbers: "", ":PORT" or ":PORT+PORTS". */
+static int read_also_ntttcp(const char *text, const char *numbers, struct nd_plan *plan,
+			    struct nd_err *err)
 {
 	nd_auto_str out = { 0 };
-	char name[16] = "", port[16] = "5001", ports[16] = "16";
+	char name[] = "ntttcp", port[16] = "5001", ports[16] = "16";
 	char receiver[] = "-r", hold[] = "-H", port_word[] = "-p", ports_word[] = "-P",
 	     epoll[] = "-e";
 	char *argv[] = { name, receiver, hold, epoll, port_word, port, ports_word, ports, NULL };
-	const char *colon = strchr(text, ':'), *plus = colon ? strchr(colon, '+') : NULL;
-	size_t name_n = colon ? (size_t)(colon - text) : strlen(text);
+	const char *plus = strchr(numbers, '+');
 	uint64_t n = 0;
+	size_t used = *numbers ? nd_parse_prefix_u64(numbers + 1, &n) : 0;
 
-	nd_plan_init(plan);
-	if (name_n != 6 || strncmp(text, "ntttcp", 6) != 0)
-		return nd_fail(err, -EINVAL,
-			       "'%.80s' is not a tool that can be served; there is: "
-			       "ntttcp[:PORT[+PORTS]]",
-			       text);
-	memcpy(name, "ntttcp", 7);
-	if (colon && (nd_parse_prefix_u64(colon + 1, &n) == 0 || n < 2 || n > UINT16_MAX))
+	if (*numbers &&
+	    (!used || (numbers[1 + used] && numbers + 1 + used != plus) || n < 2 || n > UINT16_MAX))
 		return nd_fail(err, -EINVAL, "'%.80s': the port is outside 2..65535", text);
-	if (colon)
+	if (*numbers)
 		(void)snprintf(port, sizeof(port), "%llu", (unsigned long long)n);
-	if (plus && (nd_parse_prefix_u64(plus + 1, &n) == 0 || n < 1 || n > 512))
+	used = plus ? nd_parse_prefix_u64(plus + 1, &n) : 0;
+	if (plus && (!used || plus[1 + used] || n < 1 || n > 512))
 		return nd_fail(err, -EINVAL, "'%.80s': the number of ports is outside 1..512",
 			       text);
 	if (plus)
 		(void)snprintf(ports, sizeof(ports), "%llu", (unsigned long long)n);
 	return nd_persona_read((int)ND_COUNTOF(argv) - 1, argv, plan, &out, err);
+}
+
+/* "netperf:12865" is "netserver -D -p 12865". */
+static int read_also_netperf(const char *text, const char *numbers, struct nd_plan *plan,
+			     struct nd_err *err)
+{
+	nd_auto_str out = { 0 };
+	char name[] = "netserver", port[16] = "12865", port_word[] = "-p", foreground[] = "-D";
+	char *argv[] = { name, foreground, port_word, port, NULL };
+	uint64_t n = 0;
+	size_t used = *numbers ? nd_parse_prefix_u64(numbers + 1, &n) : 0;
+
+	if (*numbers && (!used || numbers[1 + used] || n < 1 || n > UINT16_MAX))
+		return nd_fail(err, -EINVAL, "'%.80s': the port is outside 1..65535", text);
+	if (*numbers)
+		(void)snprintf(port, sizeof(port), "%llu", (unsigned long long)n);
+	return nd_persona_read((int)ND_COUNTOF(argv) - 1, argv, plan, &out, err);
+}
+
+static int read_also(const char *text, struct nd_plan *plan, struct nd_err *err)
+{
+	static const struct {
+		const char *name;
+		int (*read)(const char *text, const char *numbers, struct nd_plan *plan,
+			    struct nd_err *err);
+	} tools[] = {
+		{ "ntttcp", read_also_ntttcp },
+		{ "netperf", read_also_netperf },
+	};
+
+	size_t name_n = strcspn(text, ":"), i;
+
+	nd_plan_init(plan);
+	for (i = 0; i < ND_COUNTOF(tools); i++)
+		if (strlen(tools[i].name) == name_n && !strncmp(tools[i].name, text, name_n))
+			return tools[i].read(text, text + name_n, plan, err);
+	return nd_fail(err, -EINVAL,
+		       "'%.80s' is not a tool that can be served; there are: "
+		       "ntttcp[:PORT[+PORTS]], netperf[:PORT]",
+		       text);
 }
 
 static int settle_also(struct nd_plan *plan, struct nd_err *err)
@@ -409,6 +652,7 @@ static int settle_also(struct nd_plan *plan, struct nd_err *err)
 	return 0;
 }
 
+/* A bad network is a bad command line, not a server that fails later. */
 static int settle_serve(struct nd_plan *plan, void *target, const struct nd_strv *operands,
 			struct nd_err *err)
 {
@@ -433,7 +677,35 @@ static int settle_stream(struct nd_plan *plan, void *target, const struct nd_str
 	plan->host = operands->v[0];
 	if (!*plan->host)
 		return nd_fail(err, -EINVAL, "HOST is empty");
-	return 0;
+	return nd_persona_judge_ways(plan, plan->ask.udp, err);
+}
+
+/* An optional value stands in the option's word; "--find-rate 0.1% HOST" is what people type all the same. */
+static int settle_packets(struct nd_plan *plan, void *target, const struct nd_strv *operands,
+			  struct nd_err *err)
+{
+	uint64_t i, ppm = 0;
+
+	(void)target; /* the plan */
+	plan->host = operands->v[0];
+	for (i = 0; operands->n == 2 && i < 2; i++) {
+		if (!plan->find.wanted ||
+		    nd_parse_number(operands->v[i], ND_UNIT_PERCENT, &ppm) < 0)
+			continue;
+		plan->host = operands->v[1 - i];
+		break;
+	}
+	if (operands->n == 2 && (!plan->find.wanted || i == 2))
+		return nd_fail(err, -EINVAL, "'%.80s' is one operand too many: there is one HOST",
+			       operands->v[1]);
+	if (operands->n == 2 && ppm > MAX_LOSS_PPM)
+		return nd_fail(err, -EINVAL, "--find-rate: '%.80s' is outside 0%%..50%%",
+			       operands->v[i]);
+	if (operands->n == 2)
+		plan->find.loss_ppm = ppm;
+	if (!*plan->host)
+		return nd_fail(err, -EINVAL, "HOST is empty");
+	return nd_persona_judge_ways(plan, true, err);
 }
 
 static const struct nd_face faces[] = {
@@ -442,6 +714,10 @@ static const struct nd_face faces[] = {
 	  .plan_verb = ND_VERB_STREAM,
 	  .set = &stream_set,
 	  .settle = settle_stream },
+	{ .verb = "packets",
+	  .plan_verb = ND_VERB_PACKETS,
+	  .set = &packets_set,
+	  .settle = settle_packets },
 	{ .set = NULL },
 };
 

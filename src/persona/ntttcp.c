@@ -526,8 +526,8 @@ static const char man_head[] =
 
 static const char man_exit[] =
 	".SH EXIT STATUS\n"
-	".TP\n.B 0\nThe test is done.\n"
-	".TP\n.B 1\nThe run failed, or its result is partial.\n"
+	".TP\n.B 0\nThe test is done, or has ended early with a result that says so.\n"
+	".TP\n.B 1\nThe run failed.\n"
 	".TP\n.B 3\nWindows: the peer did not answer, refused, or broke the protocol.\n"
 	".TP\n.B 9\nWindows: the command line is wrong.\n"
 	".TP\n.B 23\nLinux: a switch is unknown, or\n.B \\-h\nwas given.\n"

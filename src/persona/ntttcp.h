@@ -25,7 +25,7 @@ struct nd_ntttcp_line {
 	uint64_t win_time_s, win_warmup_s, win_cooldown_s;
 	int64_t io_ports;
 	bool has_buffers, has_sndbuf, has_spacing, has_throttle, has_burn, has_qos, has_numa;
-	bool has_transmit, has_source, vsock;
+	bool has_transmit, has_source, has_timeout, vsock;
 };
 
 extern const struct nd_opt_set nd_ntttcp_linux_set, nd_ntttcp_windows_set;
@@ -58,6 +58,10 @@ ND_MUST_CHECK int nd_ntttcp_check_address(const struct nd_ntttcp *n, const char 
 
 /** nd_ntttcp_fill() - from .n and .targets to the plan: what both command lines have in common. */
 ND_MUST_CHECK int nd_ntttcp_fill(struct nd_ntttcp_line *l, struct nd_err *err);
+
+/** nd_ntttcp_bind_device() - a sender's source address given, and its traffic leaves: bind to the interface that owns
+ * the address, too. -ENOMEM. */
+ND_MUST_CHECK int nd_ntttcp_bind_device(struct nd_ntttcp_line *l);
 
 /** nd_ntttcp_man() - its manual page. */
 void nd_ntttcp_man(struct nd_str *out);

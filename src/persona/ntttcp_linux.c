@@ -4,6 +4,7 @@
  * later of two options wins. What is clamped or ignored is said in a note.
  */
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -317,7 +318,8 @@ static const struct nd_opt flow_rows[] = {
 	{ .letter = 'f', .type = ND_OPT_CUSTOM, .parse = parse_int, AT(int64_t, source_port), .optional = "25001",
 	  .metavar = "PORT", .help = "sender: fixed source ports from here on" },
 	{ .letter = 'a', .type = ND_OPT_STRING, AT(const char *, n.client_address), .metavar = "ADDRESS",
-	  .help = "sender: source address" },
+	  .help = "sender: source address",
+	  .more = "For root the interface that owns it, too." },
 	{ .letter = '6', .type = ND_OPT_FLAG, AT(bool, n.ipv6), .help = "IPv6" },
 	{ .letter = 'u', .type = ND_OPT_FLAG, AT(bool, n.udp), .common = true, .help = "UDP instead of TCP" },
 	{ .name = "no-delay", .type = ND_OPT_FLAG, AT(bool, n.nodelay), .help = "send small pieces at once" },
@@ -595,8 +597,13 @@ int nd_ntttcp_linux_settle(struct nd_plan *plan, void *target, const struct nd_s
 	if (r < 0)
 		return r;
 	settle_rates(l);
+	if (l->n.nic && !if_nametoindex(l->n.nic))
+		nd_ntttcp_note(l, "--show-nic-packets: there is no interface '%.80s' here",
+			       l->n.nic);
 	note_strays(l, operands);
 	r = nd_ntttcp_fill(l, err);
+	if (r == 0 && nd_ntttcp_bind_device(l) < 0)
+		return nd_fail(err, -ENOMEM, "out of memory");
 	if (r == 0 && l->n.fq_bps)
 		plan->sock.pacing_bps = ND_MAX(l->n.fq_bps / plan->workload[0].flows, 1u);
 	return r;

@@ -4,8 +4,11 @@
  * sentence.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/fd.h"
+#include "base/log.h"
 #include "persona/ntttcp.h"
 
 #define LINE             struct nd_ntttcp_line
@@ -19,8 +22,11 @@
 #define DATAGRAM_BYTES   128
 #define JITTER_BYTES     20
 #define DEFAULT_BUFFERS  20480
+#define BURN_STEPS       1000
 #define COUNT_LIMIT_S    10800 /* a count without -t */
 #define ALONE_NO_FILE    "no file"
+#define NODE_CPUS        "/sys/devices/system/node/node%llu/cpulist"
+#define NODE_FILE_MAX    4096
 #define ULL(v)           ((unsigned long long)(v))
 
 /* Code points of the six kinds of traffic that -qos names. */
@@ -138,7 +144,7 @@ static const struct nd_opt role_rows[] = {
 	  .preset = ND_NTTTCP_PORT, .metavar = "PORT", .common = true, .help = "port of the first thread" },
 	{ .name = "ns", .type = ND_OPT_FLAG, AT(bool, n.no_sync), .common = true, .help = "no synchronisation of the two ends" },
 	{ .name = "sp", .type = ND_OPT_FLAG, AT(bool, n.dynamic_ports), .help = "the receiver tells the senders their ports" },
-	{ .name = "to", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.timeout_ms), .max = UINT32_MAX,
+	{ .name = "to", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.timeout_ms), GIVEN(has_timeout), .max = UINT32_MAX,
 	  .preset = "600000", .metavar = "MS", .help = "longest wait, 0: for ever" },
 	{ .name = "-dialect", .type = ND_OPT_ENUM, .values = nd_ntttcp_dialects, AT(const char *, dialect),
 	  .help = "whose command line this is, by default as the words tell" },
@@ -163,27 +169,27 @@ static const struct nd_opt test_rows[] = {
 	{ .letter = 'x', .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.transmit_packets), GIVEN(has_transmit),
 	  .min = 1, .max = UINT16_MAX, .optional = "1", .metavar = "N", .help = "with -a: TransmitPackets, here plain sends" },
 	{ .name = "icp", .type = ND_OPT_CUSTOM, .parse = parse_int, AT(int64_t, io_ports), GIVEN(n.io_ports_used),
-	  .metavar = "N", .help = "completion port, allows -a above 63" },
+	  .metavar = "N", .help = "so many workers; allows -a above 63" },
 	{ .name = "thr", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.throttle_kBps), GIVEN(has_throttle),
 	  .max = UINT32_MAX, .metavar = "KB/S", .help = "sender: rate of each thread" },
 	{ .name = "ps", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.packet_spacing_ms), GIVEN(has_spacing),
 	  .min = 5, .max = 1000, .metavar = "MS", .help = "sender: time between sends, one thread" },
 	{ .name = "brn", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.cpu_burn), GIVEN(has_burn),
-	  .max = UINT32_MAX, .metavar = "N", .help = "burn CPU behind each operation" },
+	  .max = 100000, .metavar = "N", .help = "burn CPU behind each operation" },
 	{ .name = "rt", .type = ND_OPT_FLAG, AT(bool, n.round_trip), .help = "round trips: each buffer is answered" },
-	{ .name = "lm", .type = ND_OPT_FLAG, AT(bool, n.latency), .help = "measure how long calls take" },
+	{ .name = "lm", .type = ND_OPT_FLAG, AT(bool, n.latency), .help = "measure how long operations take" },
 	{ .name = "jm", .type = ND_OPT_CUSTOM, .parse = parse_jitter, .optional = ALONE_NO_FILE, .metavar = "FILE",
 	  .help = "jitter: packets with number and time" },
-	{ .letter = 'd', .type = ND_OPT_FLAG, AT(bool, n.verify), .help = "verify what is received" },
+	{ .letter = 'd', .type = ND_OPT_FLAG, AT(bool, n.verify), .help = "verify that every byte received is an A" },
 	{ 0 }
 };
 
 static const struct nd_opt socket_rows[] = {
 	{ .letter = 'u', .type = ND_OPT_FLAG, AT(bool, n.udp), .section = "Sockets", .common = true, .help = "UDP instead of TCP" },
-	{ .name = "uc", .type = ND_OPT_FLAG, AT(bool, n.udp_unconnected), .help = "UDP without connect" },
+	{ .name = "uc", .type = ND_OPT_FLAG, AT(bool, n.udp_unconnected), .help = "UDP without connect; senders connect all the same" },
 	{ .name = "uso", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.uso_bytes), .max = ND_MAX_DATAGRAM,
-	  .metavar = "BYTES", .help = "UDP segmentation offload: not available yet" },
-	{ .name = "uro", .type = ND_OPT_FLAG, AT(bool, n.receive_coalescing), .help = "UDP receive coalescing: not available yet" },
+	  .metavar = "BYTES", .help = "UDP sender: buffers cut into datagrams below the socket" },
+	{ .name = "uro", .type = ND_OPT_FLAG, AT(bool, n.receive_coalescing), .help = "UDP receiver: datagrams in one piece" },
 	{ .letter = '6', .type = ND_OPT_FLAG, AT(bool, n.ipv6), .help = "IPv6" },
 	{ .name = "sb", .type = ND_OPT_CUSTOM, .parse = parse_buffer, AT(int64_t, n.sndbuf), GIVEN(has_sndbuf),
 	  .metavar = "SIZE", .help = "send buffer" },
@@ -191,7 +197,7 @@ static const struct nd_opt socket_rows[] = {
 	{ .name = "ndl", .type = ND_OPT_FLAG, AT(bool, n.nodelay), .help = "send small pieces at once" },
 	{ .name = "nic", .type = ND_OPT_STRING, AT(const char *, n.client_address), GIVEN(has_source),
 	  .metavar = "ADDRESS", .help = "sender: source address" },
-	{ .name = "wa", .type = ND_OPT_FLAG, AT(bool, n.wait_all), .help = "receive whole buffers" },
+	{ .name = "wa", .type = ND_OPT_FLAG, AT(bool, n.wait_all), .help = "receiver: whole buffers" },
 	{ .name = "qos", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.qos), GIVEN(has_qos), .max = 5,
 	  .metavar = "0..5", .help = "sender: kind of traffic, as a code point" },
 	{ .name = "na", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.numa_node), GIVEN(has_numa),
@@ -317,9 +323,10 @@ static int settle_words(LINE *l, struct nd_err *err)
 	const struct rule rows[] = {
 		{ l->vsock,
 		  "-hv: Hyper-V sockets have no meaning here, give an address or a name" },
-		{ n->uso_bytes, "-uso: segmentation offload of datagrams is not available yet" },
-		{ n->receive_coalescing,
-		  "-uro: coalescing of received datagrams is not available yet" },
+		{ n->uso_bytes && !(n->sender && n->udp), "-uso needs -s and -u" },
+		{ n->uso_bytes && n->round_trip, "-uso and -rt exclude each other" },
+		{ n->receive_coalescing && !(!n->sender && n->udp), "-uro needs -r and -u" },
+		{ n->receive_coalescing && n->round_trip, "-uro and -rt exclude each other" },
 		{ n->udp_unconnected && !n->udp, "-uc needs -u" },
 		{ n->udp_unconnected && async, "-uc and -a exclude each other" },
 		{ n->wsa && !async, "-w needs -a" },
@@ -378,6 +385,58 @@ static int settle_notes(LINE *l, struct nd_err *err)
 	return 0;
 }
 
+/* What has no counterpart on this system, or none yet: said at once, not in the report. */
+static int settle_here(LINE *l, struct nd_err *err)
+{
+	const struct nd_ntttcp *n = &l->n;
+	bool receiver = !n->sender;
+	const struct rule rows[] = {
+		{ n->wait_all && n->sender, "-wa is for the receiver: ignored" },
+		{ n->wait_all && receiver && n->udp,
+		  "-wa has no meaning with -u: a datagram always comes whole" },
+		{ n->udp_unconnected && n->sender,
+		  "-uc: a sender's sockets are connected here, which the packets do not show" },
+		{ n->jitter && !n->udp,
+		  "-jm numbers datagrams, it has no meaning without -u: ignored" },
+		{ n->jitter && n->udp && n->jitter_file,
+		  "-jm: no row is written for each packet, loss and jitter stand in the report" },
+		{ n->cpu_burn && n->round_trip, "-brn has no meaning with -rt: ignored" },
+		{ n->round_trip && receiver,
+		  "-rt: round trips are timed by the sender, the times here are 0" },
+		{ n->estats && !n->xml_file, "-es goes into the XML, which needs -xml: ignored" },
+		{ false, NULL },
+	};
+	const struct rule *row;
+
+	(void)err; /* nothing is wrong */
+	for (row = rows; row->sentence; row++)
+		if (row->broken)
+			nd_log(ND_LOG_WARN, "%s", row->sentence);
+	return 0;
+}
+
+/* -na: CPUs of the node for all threads that no mapping binds. Memory follows: who touches it first has it near. */
+static int settle_node(LINE *l, struct nd_err *err)
+{
+	nd_auto_free char *text = NULL;
+	struct nd_err why = { 0 };
+	char path[80];
+	size_t n = 0;
+
+	if (!l->has_numa)
+		return 0;
+	(void)snprintf(path, sizeof(path), NODE_CPUS, ULL(l->n.numa_node)); /* it fits */
+	if (nd_read_file(path, NODE_FILE_MAX, &text, &n, &why) < 0)
+		return nd_fail(err, -EINVAL, "-na: this machine has no NUMA node %llu",
+			       ULL(l->n.numa_node));
+	text[strcspn(text, "\n")] = '\0';
+	if (!*text)
+		return nd_fail(err, -EINVAL, "-na: NUMA node %llu has no CPUs",
+			       ULL(l->n.numa_node));
+	l->plan->pin = nd_arena_dup(&l->plan->arena, text);
+	return l->plan->pin ? 0 : nd_fail(err, -ENOMEM, "out of memory");
+}
+
 static int settle_times(LINE *l, struct nd_err *err)
 {
 	struct nd_ntttcp *n = &l->n;
@@ -410,6 +469,24 @@ static void set_rates(const LINE *l, struct nd_workload *w)
 		w->rate_bps = bps;
 }
 
+static uint64_t wait_ns(uint64_t ms)
+{
+	return ms ? ND_MIN(ms, ND_MAX_NS / ND_NS_PER_MS) * ND_NS_PER_MS : ND_MAX_NS;
+}
+
+/* A buffer goes down in one piece, and on the wire as datagrams of the size asked for. Posted operations send and
+ * receive each on its own. */
+static void set_offloads(const struct nd_ntttcp *n, struct nd_plan *plan)
+{
+	plan->gso = 1;
+	plan->gro = n->receive_coalescing && n->async_io == 0 ? ND_ON : ND_OFF;
+	if (n->uso_bytes == 0 || n->uso_bytes >= n->io_bytes)
+		return;
+	plan->workload[0].message_bytes = n->uso_bytes;
+	if (n->async_io == 0)
+		plan->gso = ND_MIN(n->io_bytes / n->uso_bytes, (uint64_t)ND_MAX_GSO);
+}
+
 static int set_workload(LINE *l, struct nd_plan *plan, struct nd_err *err)
 {
 	const struct nd_ntttcp *n = &l->n;
@@ -423,6 +500,9 @@ static int set_workload(LINE *l, struct nd_plan *plan, struct nd_err *err)
 	if (n->round_trip) {
 		w->load = "rr";
 		w->request_bytes = w->response_bytes = n->io_bytes;
+	} else if (n->latency || n->cpu_burn) {
+		w->load = "timed";
+		w->burn_steps = n->cpu_burn * BURN_STEPS;
 	}
 	if (n->sender)
 		set_rates(l, w);
@@ -430,6 +510,13 @@ static int set_workload(LINE *l, struct nd_plan *plan, struct nd_err *err)
 	plan->sock.dscp = code_points[n->qos];
 	if (n->dynamic_ports)
 		plan->data_port = n->base_port + 1;
+	if (n->io_ports_used)
+		plan->threads = ND_MIN(n->io_ports, ND_MIN(n->ports, ND_MAX_THREADS));
+	if (l->has_timeout)
+		plan->connect_timeout_ns = wait_ns(n->timeout_ms);
+	if (n->wait_all && !n->sender && !n->udp)
+		plan->lowat_bytes = n->io_bytes;
+	set_offloads(n, plan);
 	return 0;
 }
 
@@ -437,8 +524,8 @@ int nd_ntttcp_windows_settle(struct nd_plan *plan, void *target, const struct nd
 			     struct nd_err *err)
 {
 	static int (*const steps[])(LINE *, struct nd_err *) = {
-		settle_mappings, settle_sizes, settle_words,
-		settle_notes,    settle_times, nd_ntttcp_fill,
+		settle_mappings, settle_sizes, settle_words, settle_notes,
+		settle_here,     settle_node,  settle_times, nd_ntttcp_fill,
 	};
 	LINE *l = target;
 	size_t i;

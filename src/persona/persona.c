@@ -27,7 +27,8 @@ struct top {
 static const struct nd_opt top_rows[] = {
 	{ .name = "gen", .type = ND_OPT_STRING, .section = "Options", .hidden = true,
 	  .offset = (uint32_t)ND_FIELD_OF(const char *, struct top, generator),
-	  .help = "write a document: man, man-ntttcp, bash, zsh, protocol-md, schema, results-md" },
+	  .help = "write a document: man, man-ntttcp, man-netperf, man-netserver, bash, zsh, protocol-md, schema, "
+		  "results-md" },
 	{ 0 }
 };
 
@@ -141,7 +142,7 @@ static int print_help(const struct nd_face *face, int r, struct nd_plan *plan, s
 		nd_opt_help(face->set, r == ND_OPT_HELP_ALL, out);
 	if (r != ND_OPT_HELP)
 		plan->exits.help = 0; /* other tools have no such question */
-	return ND_NEXT_PRINT;
+	return r == ND_OPT_HELP && face->usage_on_stderr ? ND_NEXT_USAGE : ND_NEXT_PRINT;
 }
 
 /* @argv[0] is the word before the options. */
@@ -227,17 +228,19 @@ static int read_top(int argc, char **argv, struct nd_plan *plan, struct nd_str *
 	if (r < 0)
 		return nd_wrap(err, r, "the verb comes first");
 	if (!top.generator)
-		return nd_fail(err, -EINVAL, "the verb comes first: serve or stream HOST");
+		return nd_fail(err, -EINVAL,
+			       "the verb comes first: serve, stream HOST or packets HOST");
 	if (nd_persona_generate(top.generator, out))
 		return ND_NEXT_PRINT;
 	if (!strcmp(top.generator, "schema"))
 		return ND_NEXT_SCHEMA;
 	if (!strcmp(top.generator, "results-md"))
 		return ND_NEXT_RESULT_DOC;
-	return nd_fail(err, -EINVAL,
-		       "--gen: '%.80s' is none of man, man-ntttcp, bash, zsh, protocol-md, "
-		       "schema, results-md",
-		       top.generator);
+	return nd_fail(
+		err, -EINVAL,
+		"--gen: '%.80s' is none of man, man-ntttcp, man-netperf, man-netserver, bash, "
+		"zsh, protocol-md, schema, results-md",
+		top.generator);
 }
 
 static const char *base_name(const char *path)

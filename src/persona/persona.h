@@ -14,13 +14,14 @@
 struct nd_face {
 	const char *verb; /* "stream"; NULL: the persona has no verbs */
 	enum nd_verb plan_verb;
+	struct nd_exits exits; /* copied into the plan; settle may change them there */
+	bool usage_on_stderr;  /* where -h goes */
 	const struct nd_opt_set *set;
 	/* What the rows write into, made in the plan's arena (NULL: no memory). No function: the plan. */
 	void *(*target)(struct nd_plan *plan);
 	/* What rows cannot express; operands are put in place here. 0 or -EINVAL with a sentence. */
 	int (*settle)(struct nd_plan *plan, void *target, const struct nd_strv *operands,
 		      struct nd_err *err);
-	struct nd_exits exits; /* copied into the plan; settle may change them there */
 };
 
 /* A command line that is looked at before any row is. */
@@ -50,6 +51,7 @@ const struct nd_persona *nd_persona_find(const char *name);
 enum nd_persona_next {
 	ND_NEXT_RUN,
 	ND_NEXT_PRINT,      /* out, exit plan->exits.help */
+	ND_NEXT_USAGE,      /* the same, but to standard error */
 	ND_NEXT_SCHEMA,     /* print nd_result_schema() */
 	ND_NEXT_RESULT_DOC, /* print nd_result_doc() */
 };

@@ -9,13 +9,14 @@
 #include "base/num.h"
 #include "plan/plan.h"
 
-#define MAX_NAME    32u
-#define MAX_CC      15u /* TCP_CA_NAME_MAX with its end */
-#define MAX_CPU     4095u
-#define MAX_PIN     1024u
-#define MAX_BUFFERS (4ull << 30)
-#define MAX_SAMPLES 4000000ull /* intervals kept by all workers */
-#define ULL(v)      ((unsigned long long)(v))
+#define MAX_NAME       32u
+#define MAX_CC         15u /* TCP_CA_NAME_MAX with its end */
+#define MAX_CPU        4095u
+#define MAX_PIN        1024u
+#define MAX_GROUP_WAIT (3600ull * ND_NS_PER_S)
+#define MAX_BUFFERS    (4ull << 30)
+#define MAX_SAMPLES    4000000ull /* intervals kept by all workers */
+#define ULL(v)         ((unsigned long long)(v))
 
 /* ---- rules with fixed words */
 
@@ -153,6 +154,78 @@ static bool device_among_others(const struct nd_plan *p)
 	return false;
 }
 
+static bool asks(const char *way, const char *name)
+{
+	return way && !strcmp(way, name);
+}
+
+static bool gso_tx(const struct nd_plan *p)
+{
+	return p->gso && p->tx && !asks(p->tx, "auto") && (p->gso > 1) != asks(p->tx, "gso");
+}
+
+static bool gro_rx(const struct nd_plan *p)
+{
+	return p->gro != ND_AUTO && p->rx && !asks(p->rx, "auto") &&
+	       (p->gro == ND_ON) != asks(p->rx, "gro");
+}
+
+static bool gso_tcp(const struct nd_plan *p)
+{
+	return p->gso > 1 && !nd_plan_has_datagrams(p);
+}
+
+static bool gro_tcp(const struct nd_plan *p)
+{
+	return p->gro == ND_ON && !nd_plan_has_datagrams(p);
+}
+
+static bool pieces_rr(const struct nd_plan *p)
+{
+	return (p->gso > 1 || p->gro == ND_ON || asks(p->tx, "gso") || asks(p->rx, "gro")) &&
+	       is_rr(p);
+}
+
+static bool find_both_ways(const struct nd_plan *p)
+{
+	return p->find.wanted && p->workloads > 1;
+}
+
+static bool find_bytes(const struct nd_plan *p)
+{
+	return p->find.wanted && MOST(p, total_bytes);
+}
+
+static bool find_time(const struct nd_plan *p)
+{
+	return p->find.wanted && p->ask.has_time;
+}
+
+static bool trial_alone(const struct nd_plan *p)
+{
+	return p->ask.has_trial && !p->find.wanted;
+}
+
+static bool spread_bound(const struct nd_plan *p)
+{
+	return p->spread && p->bind.n > 1;
+}
+
+static bool group_alone(const struct nd_plan *p)
+{
+	return p->group && !p->group_expect;
+}
+
+static bool expect_alone(const struct nd_plan *p)
+{
+	return p->group_expect && !p->group;
+}
+
+static bool group_find(const struct nd_plan *p)
+{
+	return p->group && p->find.wanted;
+}
+
 /* clang-format off */
 static const struct rule every_verb[] = {
 	{ both_families, "-4 and -6 exclude each other" },
@@ -176,6 +249,19 @@ static const struct rule tests[] = {
 	{ total_warmup,        "-n with --warmup: warm-up must be 0 when bytes are counted" },
 	{ total_cooldown,      "-n with --cooldown: cool-down must be 0 when bytes are counted" },
 	{ device_among_others, "-B: a device stands alone" },
+	{ gso_tx,              "--gso and --tx exclude each other" },
+	{ gro_rx,              "--gro and --rx exclude each other" },
+	{ gso_tcp,             "--gso needs -u" },
+	{ gro_tcp,             "--gro needs -u" },
+	{ pieces_rr,           "--gso and --gro have no meaning with --shape rr: each message is answered" },
+	{ find_both_ways,      "--find-rate and --bidir exclude each other" },
+	{ find_bytes,          "--find-rate and -n exclude each other" },
+	{ find_time,           "-t has no meaning with --find-rate, --trial is the time of one trial" },
+	{ trial_alone,         "--trial needs --find-rate" },
+	{ group_alone,         "--group needs --expect, the number of clients" },
+	{ expect_alone,        "--expect needs --group" },
+	{ group_find,          "--group and --find-rate exclude each other" },
+	{ spread_bound,        "--spread needs one source address, or none" },
 	{ NULL, NULL }
 };
 
@@ -312,6 +398,33 @@ static int check_pin(const struct nd_plan *plan, struct nd_err *err)
 
 /* ---- workloads */
 
+/* What tells a receiver's datagrams apart is a number in each, and that a peer's list makes no sense is said. */
+static int check_size_list(const struct nd_workload *w, struct nd_err *err)
+{
+	const struct range count = { "-l", ND_UNIT_COUNT, 1, ND_MAX_SIZE_COUNT };
+	const struct range bytes = { "-l", ND_UNIT_BYTES, 8, w->message_bytes };
+	const struct nd_size *size = w->sizes.v;
+	uint64_t i;
+	int r = 0;
+
+	if (w->sizes.n > ND_MAX_SIZES)
+		return nd_fail(err, -EINVAL, "-l: %llu sizes are over %d", ULL(w->sizes.n),
+			       ND_MAX_SIZES);
+	if (w->sizes.n && (!nd_plan_is_datagram(w) || strcmp(w->load, "stream") != 0))
+		return nd_fail(err, -EINVAL, "-l: a list of sizes is for datagrams");
+	for (i = 0; r == 0 && i < w->sizes.n; i++) {
+		if (size[i].bytes < 8)
+			return nd_fail(err, -EINVAL,
+				       "-l: '%llu' in a list: from 8 bytes on datagrams have a "
+				       "number that tells them apart",
+				       ULL(size[i].bytes));
+		r = check_range(&bytes, size[i].bytes, err);
+		if (r == 0)
+			r = check_range(&count, size[i].count, err);
+	}
+	return r;
+}
+
 static int check_datagram(const char *name, uint64_t bytes, struct nd_err *err)
 {
 	if (bytes <= ND_MAX_DATAGRAM)
@@ -331,6 +444,8 @@ static int check_sizes(const struct nd_plan *plan, const struct nd_workload *w, 
 		r = check_datagram(length.name, w->message_bytes, err);
 	if (r == 0 && !(datagram && !w->message_bytes && plan->wants_datagram_bytes))
 		r = check_range(&length, w->message_bytes, err);
+	if (r == 0)
+		r = check_size_list(w, err);
 	if (r < 0 || !rr)
 		return r;
 	r = check_range(&request, w->request_bytes, err);
@@ -413,8 +528,9 @@ static int check_time(const struct nd_plan *p, struct nd_err *err)
 	(void)nd_format_unit(p->interval_ns, ND_UNIT_TIME_NS, i,
 			     sizeof(i)); /* returns the buffer */
 	if (p->interval_ns > p->duration_ns)
-		return nd_fail(err, -EINVAL, "-i: '%s' is longer than the test of %s (-t)", i,
-			       nd_format_unit(p->duration_ns, ND_UNIT_TIME_NS, t, sizeof(t)));
+		return nd_fail(err, -EINVAL, "-i: '%s' is longer than the test of %s (%s)", i,
+			       nd_format_unit(p->duration_ns, ND_UNIT_TIME_NS, t, sizeof(t)),
+			       p->find.wanted ? "--trial" : "-t");
 	if (intervals > ND_MAX_INTERVALS)
 		return nd_fail(err, -EINVAL, "-i: '%s' makes %llu intervals, over %llu", i,
 			       ULL(intervals), ND_MAX_INTERVALS);
@@ -458,6 +574,29 @@ static int check_ports(const struct nd_plan *p, struct nd_err *err)
 		       ULL(p->workload[0].flows), bidir, ULL(addresses), ULL(p->source_ports));
 }
 
+/* What everybody in a group has to type alike, and what stands in everybody's report. */
+static int check_group(const struct nd_plan *p, struct nd_err *err)
+{
+	const struct range expect = { "--expect", ND_UNIT_COUNT, 2, ND_MAX_GROUP };
+	const struct range wait = { "--group-wait", ND_UNIT_TIME_NS, ND_NS_PER_S, MAX_GROUP_WAIT };
+	size_t n;
+	int r;
+
+	if (!p->group)
+		return 0;
+	n = strnlen(p->group, ND_MAX_GROUP_NAME + 1);
+	if (n == 0 || n > ND_MAX_GROUP_NAME)
+		return nd_fail(err, -EINVAL, "--group: '%.80s' is not 1 to %d characters", p->group,
+			       ND_MAX_GROUP_NAME);
+	for (const char *c = p->group; *c; c++) {
+		if (*c < ' ' || *c > '~')
+			return nd_fail(err, -EINVAL,
+				       "--group: a name is of printable characters of ASCII");
+	}
+	r = check_range(&expect, p->group_expect, err);
+	return r < 0 ? r : check_range(&wait, p->group_wait_ns, err);
+}
+
 /* Another tool's face has other words, and its persona has judged them. */
 static int check_test_rules(const struct nd_plan *plan, struct nd_err *err)
 {
@@ -469,7 +608,7 @@ int nd_plan_check(const struct nd_plan *plan, struct nd_err *err)
 	/* in this order: later ones divide and multiply by what earlier ones have limited */
 	static int (*const all[])(const struct nd_plan *, struct nd_err *) = {
 		check_workloads, check_numbers, check_words, check_test_rules,
-		check_time,      check_threads, check_ports
+		check_time,      check_threads, check_ports, check_group
 	};
 	int r = check_rules(plan, every_verb, err);
 	size_t i;

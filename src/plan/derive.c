@@ -5,6 +5,10 @@
 
 #include "plan/plan.h"
 
+#define TRIAL_WARMUP_NS (200 * ND_NS_PER_MS)
+#define IPV4_UDP_BYTES  28u
+#define MAX_PIECE_BYTES (1u << 20) /* of pages that are sent without a copy */
+
 /* How much one send hands over: many flows share the caches, so each gets less. */
 /* clang-format off */
 static const struct { uint64_t flows, bytes; } stream_defaults[] = {
@@ -35,6 +39,17 @@ static int total_rate(const struct nd_asked_rate *asked, uint64_t flows, const c
 	return 0;
 }
 
+/* The largest of those that datagrams take in turn. */
+static uint64_t largest(const struct nd_list *sizes)
+{
+	const struct nd_size *size = sizes->v;
+	uint64_t most = 0, i;
+
+	for (i = 0; i < sizes->n; i++)
+		most = ND_MAX(most, size[i].bytes);
+	return most;
+}
+
 static void derive_sizes(struct nd_plan *plan, struct nd_workload *w)
 {
 	bool rr = w->load && !strcmp(w->load, "rr");
@@ -44,9 +59,16 @@ static void derive_sizes(struct nd_plan *plan, struct nd_workload *w)
 		w->request_bytes = plan->ask.request_bytes;
 		w->response_bytes = plan->ask.response_bytes;
 		w->message_bytes = ND_MAX(w->request_bytes, w->response_bytes);
+	} else if (plan->ask.sizes.n) {
+		w->sizes = plan->ask.sizes;
+		w->message_bytes = largest(&w->sizes);
+	} else if (!plan->ask.has_message_bytes && plan->verb == ND_VERB_PACKETS) {
+		w->message_bytes = ND_PACKET_BYTES;
 	} else if (!plan->ask.has_message_bytes && plan->ask.udp) {
 		w->message_bytes = 0;
 		plan->wants_datagram_bytes = true;
+	} else if (!plan->ask.has_message_bytes && plan->ask.max) {
+		w->message_bytes = MAX_PIECE_BYTES;
 	} else if (!plan->ask.has_message_bytes) {
 		w->message_bytes = default_message(w->flows);
 	}
@@ -104,6 +126,71 @@ static void derive_times(struct nd_plan *plan)
 		plan->interval_ns = plan->duration_ns;
 }
 
+/* Each datagram is a packet, unless something else was asked for. */
+static void derive_packets(struct nd_plan *plan)
+{
+	plan->ask.udp = true;
+	plan->ask.shape = "stream";
+	if (plan->gso == 0)
+		plan->gso = 1;
+	if (plan->gro == ND_AUTO)
+		plan->gro = ND_OFF;
+	if (!plan->find.wanted)
+		return;
+	if (!plan->ask.has_time)
+		plan->duration_ns = plan->find.trial_ns;
+	if (!plan->ask.has_warmup)
+		plan->warmup_ns = TRIAL_WARMUP_NS;
+}
+
+static bool is_open(const char *way)
+{
+	return !way || !strcmp(way, "auto");
+}
+
+/* Nothing is copied, and nobody sees the bytes. */
+static int derive_max(struct nd_plan *plan, struct nd_err *err)
+{
+	if (plan->ask.udp)
+		return nd_fail(err, -EINVAL, "--max is for TCP, it has no meaning with -u");
+	if (plan->verify)
+		return nd_fail(err, -EINVAL,
+			       "--max and --verify exclude each other: nobody sees the bytes");
+	if (plan->ask.shape && strcmp(plan->ask.shape, "stream") != 0)
+		return nd_fail(err, -EINVAL, "--max has no meaning with --shape %s",
+			       plan->ask.shape);
+	if (plan->engine && !strcmp(plan->engine, "uring"))
+		return nd_fail(err, -EINVAL, "--max and --engine uring exclude each other");
+	if (is_open(plan->tx))
+		plan->tx = "splice";
+	if (is_open(plan->rx))
+		plan->rx = "trunc";
+	return 0;
+}
+
+/* Ways to move streams, and who may wait for many bytes at once. */
+static int derive_ways(struct nd_plan *plan, struct nd_err *err)
+{
+	int r = plan->ask.max ? derive_max(plan, err) : 0;
+
+	plan->tx = plan->tx ? plan->tx : "auto";
+	plan->rx = plan->rx ? plan->rx : "auto";
+	if (plan->ask.spin)
+		plan->wait = "spin";
+	plan->wait = plan->wait ? plan->wait : "auto";
+	if (r < 0 || plan->lowat_bytes <= 1)
+		return r;
+	if (plan->ask.udp)
+		return nd_fail(err, -EINVAL, "--lowat is for TCP, it has no meaning with -u");
+	if (plan->ask.shape && strcmp(plan->ask.shape, "stream") != 0)
+		return nd_fail(err, -EINVAL, "--lowat has no meaning with --shape %s",
+			       plan->ask.shape);
+	if (plan->ask.bps.value || plan->ask.ops.value)
+		return nd_fail(err, -EINVAL,
+			       "--lowat excludes -b and --rate: what comes slowly would be late");
+	return 0;
+}
+
 int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 {
 	int r;
@@ -123,11 +210,17 @@ int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 	}
 	if (plan->verify && !plan->ask.has_payload)
 		plan->payload = ND_PAYLOAD_PATTERN;
+	if (plan->verb == ND_VERB_PACKETS)
+		derive_packets(plan);
 	derive_times(plan);
 	plan->workloads = 0;
-	r = add_workload(plan, plan->ask.reverse && !plan->ask.bidir ? ND_SERVER : ND_CLIENT, err);
+	r = derive_ways(plan, err);
+	if (r == 0)
+		r = add_workload(
+			plan, plan->ask.reverse && !plan->ask.bidir ? ND_SERVER : ND_CLIENT, err);
 	if (r == 0 && plan->ask.bidir)
 		r = add_workload(plan, ND_SERVER, err);
+	nd_plan_set_imix(plan, IPV4_UDP_BYTES);
 	nd_plan_shrink(plan);
 	return r;
 }

@@ -19,8 +19,9 @@ struct nd_ntttcp {
 	uint64_t io_bytes;         /* Linux -b, Windows -l */
 	uint64_t source_port;      /* Linux -f: first fixed one; 0: any */
 	bool udp, ipv6, no_sync, verbose, nodelay;
-	bool has_time;   /* -t was given */
-	bool continuous; /* Linux -t 0: until interrupted */
+	bool has_time;      /* -t was given */
+	bool any_transport; /* receiver: TCP or UDP, whichever comes */
+	bool continuous;    /* Linux -t 0: until interrupted */
 	uint64_t time_ms, warmup_ms, cooldown_ms;
 	const char *server_address, *client_address; /* as typed; NULL: none */
 	const char *xml_file, *json_file, *log_file; /* NULL: not asked */
@@ -49,5 +50,7 @@ extern const struct nd_table nd_ntttcp_table;
 
 /** nd_ntttcp_of() - the plan's NTttcp settings; NULL: another face. */
 const struct nd_ntttcp *nd_ntttcp_of(const struct nd_plan *plan);
+/** nd_ntttcp_take_any() - a receiver's plan: TCP and UDP, whichever comes. Other faces' plans stay as they are. */
+void nd_ntttcp_take_any(struct nd_plan *plan);
 
 #endif

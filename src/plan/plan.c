@@ -5,7 +5,7 @@
 
 #include "plan/plan.h"
 
-const char *const nd_verb_names[] = { "serve", "stream", "receive", NULL };
+const char *const nd_verb_names[] = { "serve", "stream", "receive", "packets", NULL };
 const char *const nd_end_names[] = { "client", "server", NULL };
 const char *const nd_payload_names[] = { "random", "zero", "pattern", "fill-a", "fill-b", NULL };
 const char *const nd_choice_names[] = { "auto", "on", "off", NULL };
@@ -75,8 +75,13 @@ int nd_plan_adopt(struct nd_plan *plan, struct nd_err *err)
 	known(&plan->warmup_ns, 0);
 	known(&plan->cooldown_ns, 0);
 	known(&plan->drain_ns, 0);
+	known(&plan->group_expect, 0);
+	known(&plan->group_wait_ns, 0);
 	known(&plan->threads, 0);
 	known(&plan->depth, 0);
+	known(&plan->gso, 0);
+	known(&plan->lowat_bytes, 0);
+	known(&plan->busy_poll_us, 0);
 	plan->engine = plan->engine ? plan->engine : "auto";
 	plan->tx = plan->tx ? plan->tx : "auto";
 	plan->rx = plan->rx ? plan->rx : "auto";
@@ -100,6 +105,25 @@ void nd_plan_shrink(struct nd_plan *plan)
 	}
 }
 
+void nd_plan_set_imix(struct nd_plan *plan, uint64_t header_bytes)
+{
+	static const struct nd_size frames[ND_IMIX_FRAMES] = { { 64, 7 }, { 594, 4 }, { 1518, 1 } };
+	uint64_t i, k;
+
+	for (i = 0; plan->ask.imix && i < plan->workloads; i++) {
+		struct nd_workload *w = &plan->workload[i];
+		struct nd_size *size = w->sizes.v;
+
+		for (k = 0; k < w->sizes.n && k < ND_IMIX_FRAMES; k++) {
+			size[k].count = frames[k].count;
+			/* the smallest frame of IPv6 has no room for a number: it is a little larger */
+			size[k].bytes = frames[k].bytes - ND_ETHERNET_BYTES;
+			size[k].bytes = ND_MAX(size[k].bytes, header_bytes + 8) - header_bytes;
+			w->message_bytes = size[k].bytes;
+		}
+	}
+}
+
 void nd_plan_set_datagram(struct nd_plan *plan, uint64_t bytes)
 {
 	uint64_t i;
@@ -115,8 +139,8 @@ const char *nd_plan_note(const struct nd_plan *plan)
 {
 	uint64_t i;
 
-	if (plan->face)
-		return NULL; /* it has notes of its own */
+	if (plan->face || plan->verb == ND_VERB_PACKETS)
+		return NULL; /* it has notes of its own; or that is what was asked for */
 	for (i = 0; i < plan->workloads; i++) {
 		const struct nd_workload *w = &plan->workload[i];
 
@@ -125,6 +149,12 @@ const char *nd_plan_note(const struct nd_plan *plan)
 			return "UDP is sent as fast as it goes; -b sets a rate";
 	}
 	return NULL;
+}
+
+bool nd_plan_has_turns(const struct nd_workload *w)
+{
+	return w->load &&
+	       (!strcmp(w->load, "rr") || !strcmp(w->load, "crr") || !strcmp(w->load, "cc"));
 }
 
 uint64_t nd_plan_flows(const struct nd_plan *plan)
@@ -154,6 +184,18 @@ unsigned nd_plan_workload_of(const struct nd_plan *plan, uint64_t flow)
 }
 
 /* clang-format off */
+#define Z struct nd_size
+static const struct nd_field size_rows[] = {
+	ND_U64(Z, bytes, ND_M_BYTES, ND_SHOW_COLUMN, "size", "Payload of a datagram."),
+	ND_U64(Z, count, ND_M_COUNT, ND_SHOW_COLUMN, "in a row", "Its share: so many of it for those of the others."),
+	ND_ROWS_END
+};
+#undef Z
+
+const struct nd_table nd_size_table = {
+	.name = "size", .size = sizeof(struct nd_size), .rows = size_rows
+};
+
 #define W struct nd_workload
 static const struct nd_field workload_rows[] = {
 	ND_ENUM(enum nd_end_kind, W, active, ND_SHOW_TEXT, "active end", "The end that sends (stream) or asks (rr).", nd_end_names),
@@ -163,6 +205,7 @@ static const struct nd_field workload_rows[] = {
 	ND_U64(W, flows, ND_M_COUNT, ND_SHOW_TEXT, "flows", "Connections, or for datagrams sockets, of this workload."),
 	ND_U64(W, first_flow, ND_M_NONE, 0, "first flow", "Number of its first flow; flows are numbered over the whole test."),
 	ND_U64(W, message_bytes, ND_M_BYTES, ND_SHOW_TEXT, "message size", "Bytes of one send or datagram; with rr the longer of request and response."),
+	ND_LIST(W, sizes, 0, "sizes", "Sizes that datagrams take in turn; empty: message_bytes is the only one.", &nd_size_table),
 	ND_U64(W, request_bytes, ND_M_BYTES, ND_SHOW_NONZERO, "request size", "Bytes of a request (rr)."),
 	ND_U64(W, response_bytes, ND_M_BYTES, ND_SHOW_NONZERO, "response size", "Bytes of a response (rr)."),
 	ND_U64(W, rate_bps, ND_M_BITRATE, ND_SHOW_NONZERO, "asked rate", "Payload rate asked over all flows; 0 is unlimited."),
@@ -204,6 +247,9 @@ static const struct nd_field plan_rows[] = {
 	ND_U64(P, cooldown_ns, ND_M_NS, ND_SHOW_NONZERO, "cool-down", "Time behind the measured window."),
 	ND_U64(P, interval_ns, ND_M_NS, 0, "interval", "Length of an interval."),
 	ND_U64(P, drain_ns, ND_M_NS, 0, "drain limit", "Longest time that receivers wait for the tail."),
+	ND_STR(P, group, ND_SHOW_TEXT, "group", "Name of the group of clients that begin together; null: the test is alone."),
+	ND_U64(P, group_expect, ND_M_COUNT, ND_SHOW_NONZERO, "clients of the group", "Clients that the group has; 0: the test is alone."),
+	ND_U64(P, group_wait_ns, ND_M_NS, 0, "group wait", "Longest wait for the others."),
 	ND_U64(P, threads, ND_M_COUNT, ND_SHOW_NONZERO, "threads", "Workers asked for each end; 0 leaves it to the ends."),
 	ND_STR(P, engine, 0, "engine", "Engine asked."),
 	ND_STR(P, tx, 0, "send technique", "Way of sending asked."),

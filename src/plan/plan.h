@@ -18,6 +18,13 @@
 #define ND_MAX_THREADS      1000
 #define ND_MAX_GSO          128 /* datagrams of one piece, what Linux takes */
 #define ND_MAX_BUSY_POLL_US 1000000ull
+#define ND_MAX_SIZES        16
+#define ND_MAX_SIZE_COUNT   1000ull
+#define ND_IMIX_FRAMES      3   /* sizes in it */
+#define ND_ETHERNET_BYTES   18u /* a frame's header and check sum */
+#define ND_PACKET_BYTES     18u /* with IPv4's headers the smallest frame, and room for a send time */
+#define ND_MAX_GROUP_NAME   64
+#define ND_MAX_GROUP        1000ull                         /* clients of a group */
 #define ND_MAX_DEPTH        64                              /* sends of one flow under way */
 #define ND_MAX_NS           (24ull * 3600ull * ND_NS_PER_S) /* any duration */
 #define ND_MAX_INTERVALS    100000ull
@@ -30,6 +37,7 @@ enum nd_verb {
 	ND_VERB_SERVE,   /* answer tests of our own language */
 	ND_VERB_STREAM,  /* run one as a client */
 	ND_VERB_RECEIVE, /* a tool's receiver: own settings, ports of its own */
+	ND_VERB_PACKETS, /* as STREAM, of small datagrams that are counted rather than their bytes */
 	ND_VERB_MAX
 };
 
@@ -49,6 +57,11 @@ enum nd_choice { ND_AUTO, ND_ON, ND_OFF, ND_CHOICE_MAX };
 
 enum nd_af { ND_AF_ANY, ND_AF_IPV4, ND_AF_IPV6, ND_AF_MAX };
 
+/* One of the sizes that datagrams take in turn: so many of it before the next has its turn. */
+struct nd_size {
+	uint64_t bytes, count;
+};
+
 /* One traffic pattern over a set of flows. --bidir is two of them, --load will be two. */
 struct nd_workload {
 	enum nd_end_kind active; /* who sends (stream) or asks (rr) */
@@ -63,6 +76,11 @@ struct nd_workload {
 	uint64_t rate_bps;       /* payload bit/s over all flows; 0: unlimited */
 	uint64_t rate_ops;       /* messages/s over all flows; 0: unlimited */
 	uint64_t total_bytes;    /* end after this many over all flows; 0: end by time */
+	uint64_t total_ops;      /* the same in transactions; never travels */
+	uint64_t ahead;          /* rr: requests under way beside the first; never travels */
+	uint64_t burn_steps;     /* load timed: busy work behind each operation; never travels */
+	/* struct nd_size, datagrams: taken in turn, none over message_bytes; empty: all have that */
+	struct nd_list sizes;
 };
 
 /* Socket settings; 0 / NULL / false: leave the system's. */
@@ -73,7 +91,11 @@ struct nd_sockopts {
 	uint64_t dscp; /* 0..63 */
 	bool has_dscp;
 	bool nodelay;
-	bool fragment;       /* UDP: let the network fragment (default: don't-fragment is set) */
+	bool fragment;   /* UDP: let the network fragment (default: don't-fragment is set) */
+	bool plain_bufs; /* as other tools: no sizes of our own, never over the system's limits */
+	uint64_t patience_us; /* calls on it may block for so long; 0: not at all; never travels */
+	bool keepalive, has_priority; /* never travel, like the one before and the next one */
+	uint64_t priority;            /* SO_PRIORITY */
 	uint64_t pacing_bps; /* this end's kernel holds each flow to it; 0: no; never travels */
 };
 
@@ -112,6 +134,13 @@ struct nd_serve {
 	bool once;
 };
 
+/* The highest rate that loses no more than so much; never travels. */
+struct nd_find {
+	bool wanted;
+	uint64_t loss_ppm; /* bound, millionths */
+	uint64_t trial_ns; /* measured window of one trial */
+};
+
 /* What the user wants to see; never travels. */
 struct nd_output {
 	const char *format; /* writers.def */
@@ -140,6 +169,11 @@ struct nd_plan {
 	uint64_t duration_ns, warmup_ns, cooldown_ns, interval_ns;
 	uint64_t drain_ns; /* receivers wait at most this long for the tail */
 
+	/* several clients that begin together at one server; NULL, 0: this one alone */
+	const char *group;
+	uint64_t group_expect;  /* clients of the group */
+	uint64_t group_wait_ns; /* this one waits at most so long for the others */
+
 	/* how */
 	uint64_t threads;    /* per end; 0: as many as both ends have CPUs, at most the flows */
 	const char *engine;  /* engines.def, "auto" */
@@ -160,9 +194,11 @@ struct nd_plan {
 	struct {
 		uint64_t flows, message_bytes, total_bytes, request_bytes, response_bytes;
 		struct nd_asked_rate bps, ops;
-		bool udp, reverse, bidir, ipv4, ipv6;
+		struct nd_list sizes; /* struct nd_size: -l as a list */
+		bool imix;            /* -l imix: .sizes are of its frames with IPv4's headers */
+		bool udp, reverse, bidir, ipv4, ipv6, max, spin;
 		bool has_message_bytes, has_warmup, has_time, has_interval, has_request;
-		bool has_payload, has_format;
+		bool has_payload, has_format, has_trial;
 		const char *shape; /* loads.def */
 	} ask;
 
@@ -174,9 +210,11 @@ struct nd_plan {
 	uint64_t data_port;      /* flow k goes to data_port + k / flows_per_port; 0: .port */
 	uint64_t flows_per_port; /* 0: all to one port */
 	uint64_t source_port;    /* flow k comes from source_port + k; 0: any */
-	bool open_ended;         /* receiver: flows come as they like; workload[0].flows is room */
-	bool hold;               /* receiver: test after test */
-	bool keep_open;          /* sender: connections stay as they are until the test is over */
+	uint64_t goodbyes;       /* empty datagrams that end a flow, sent so many times; 0: none */
+	bool await_end;  /* senders of a stream wait for the peer's end of it; never travels */
+	bool open_ended; /* receiver: flows come as they like; workload[0].flows is room */
+	bool hold;       /* receiver: test after test */
+	bool keep_open;  /* sender: connections stay as they are until the test is over */
 	const char *interrupts;  /* count interrupts of lines with this text; NULL: none */
 	const char *counted_nic; /* count packets of this interface; NULL: the test's own */
 	struct nd_exits exits;   /* never travels */
@@ -184,6 +222,8 @@ struct nd_plan {
 
 	bool wants_datagram_bytes; /* a datagram workload waits for nd_plan_set_datagram() */
 	bool trace_control;        /* print control messages on stderr */
+	bool spread; /* client: source ports that follow one another; session picks them */
+	struct nd_find find;
 
 	struct nd_serve serve;
 	struct nd_output out;
@@ -202,6 +242,10 @@ ND_MUST_CHECK int nd_plan_adopt(struct nd_plan *plan, struct nd_err *err);
 /** nd_plan_set_datagram() - give datagram workloads without a size, left open by nd_plan_derive(), the
  * largest that crosses the path. @bytes: 1..ND_MAX_DATAGRAM; cut at that. */
 void nd_plan_set_datagram(struct nd_plan *plan, uint64_t bytes);
+
+/** nd_plan_set_imix() - sizes of IMIX are those of frames: give its datagrams what @header_bytes of IP and UDP
+ * leave of them. Nothing else is touched. */
+void nd_plan_set_imix(struct nd_plan *plan, uint64_t header_bytes);
 
 /** nd_plan_note() - what a user should know about a plan that is right, or NULL. */
 const char *nd_plan_note(const struct nd_plan *plan);
@@ -229,6 +273,8 @@ ND_MUST_CHECK int nd_plan_fits_path(const struct nd_plan *plan, enum nd_end_kind
 ND_MUST_CHECK int nd_plan_limits(const struct nd_plan *plan, const struct nd_serve *policy,
 				 struct nd_err *err);
 
+/** nd_plan_has_turns() - does the workload count transactions? */
+bool nd_plan_has_turns(const struct nd_workload *w);
 uint64_t nd_plan_flows(const struct nd_plan *plan); /* over all workloads */
 /** nd_plan_share() - the @index-th of @parts shares of @total: shares differ by at most 1, first ones larger. */
 uint64_t nd_plan_share(uint64_t total, uint64_t parts, uint64_t index);
@@ -236,7 +282,7 @@ uint64_t nd_plan_share(uint64_t total, uint64_t parts, uint64_t index);
 unsigned nd_plan_workload_of(const struct nd_plan *plan, uint64_t flow);
 
 /* The part of a plan that travels to the peer and stands in a report. */
-extern const struct nd_table nd_plan_table, nd_workload_table;
+extern const struct nd_table nd_plan_table, nd_workload_table, nd_size_table;
 extern const char *const nd_verb_names[],
 	*const nd_end_names[], *const nd_payload_names[], *const nd_af_names[],
 								  *const nd_choice_names[];

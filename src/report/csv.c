@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CSV (RFC 4180, lines end with a line feed): a row per interval, then a row with the totals of the
- * measured window, for each direction. Figures in base units; unknown is empty. Behind the columns that
- * are read most stands every other figure that is one number or word, named by its path: tcp_cc,
- * server_machine_idle_cores. Lists (flows, CPUs) are for JSON and XML.
+ * measured window, for each direction. Figures in base units; unknown is empty. The columns are the
+ * figures of the text report; with -v behind them every other figure that is one number or word. Those of
+ * groups are named by their path: tcp_cc, server_machine_idle_cores. Lists (flows, CPUs) are for JSON and
+ * XML. Behind all that come the rows of a group: one per client and direction, then the sum.
  */
 #include <string.h>
 
@@ -75,6 +76,7 @@ static void put_start(struct nd_str *out, const struct nd_result *r, const struc
 struct walk {
 	struct nd_str *out;
 	bool names; /* the heading; else cells */
+	bool all;   /* else what the text report shows */
 };
 
 static bool is_cell(const struct nd_field *f)
@@ -83,14 +85,14 @@ static bool is_cell(const struct nd_field *f)
 	       f->type != ND_T_STRV && f->type != ND_T_ENUM;
 }
 
-/* The cells of @table at @base (NULL: empty ones) but those @taken, and of its groups. */
+/* The cells of @table at @base (NULL: empty ones) but those @taken, likewise of its groups. */
 static void walk_table(const struct walk *w, const char *prefix, const struct nd_table *table,
 		       const void *base, bool (*taken)(const struct nd_field *f))
 {
 	nd_row_for_each(f, table) {
 		nd_auto_str path = { 0 };
 
-		if (!nd_report_shown(f) || (taken && taken(f)))
+		if (!nd_report_shown(f) || (f->type != ND_T_GROUP && taken && taken(f)))
 			continue;
 		if (f->type == ND_T_GROUP) {
 			nd_str_addf(&path, "%s%s_", prefix, f->key);
@@ -121,6 +123,22 @@ static bool opens_row(const struct nd_field *f)
 	       f == nd_report_row(&nd_result_table, "same_host");
 }
 
+static bool is_beyond_text(const struct nd_field *f)
+{
+	return !(f->show & (ND_SHOW_KEY | ND_SHOW_TEXT | ND_SHOW_NONZERO | ND_SHOW_COLUMN));
+}
+
+static bool is_taken_or_beyond(const struct nd_field *f)
+{
+	return is_taken(f) || is_beyond_text(f);
+}
+
+/* Of a machine the text report shows its cost at once, and a line about the busiest CPU. */
+static bool is_no_cost(const struct nd_field *f)
+{
+	return !(f->show & ND_SHOW_COLUMN) && strncmp(f->key, "busiest_", strlen("busiest_")) != 0;
+}
+
 static void put_warnings(struct nd_str *out, const struct nd_result *r)
 {
 	const struct nd_warning *v = r->warnings.v;
@@ -140,10 +158,15 @@ static void walk_side(const struct walk *w, const char *name, const struct nd_si
 	const struct nd_part *part = side ? nd_result_part(side, workload) : NULL;
 	nd_auto_str prefix = { 0 };
 
-	nd_str_addf(&prefix, "%s_", name);
-	walk_table(w, nd_str_text(&prefix), &nd_side_table, side, NULL);
-	nd_str_add(&prefix, "part_");
-	walk_table(w, nd_str_text(&prefix), &nd_part_table, part, NULL);
+	nd_str_addf(&prefix, w->all ? "%s_" : "%s_machine_", name);
+	if (w->all) {
+		walk_table(w, nd_str_text(&prefix), &nd_side_table, side, NULL);
+		nd_str_add(&prefix, "part_");
+		walk_table(w, nd_str_text(&prefix), &nd_part_table, part, NULL);
+	} else {
+		walk_table(w, nd_str_text(&prefix), &nd_machine_table, side ? &side->machine : NULL,
+			   is_no_cost);
+	}
 	w->out->failed = w->out->failed || !nd_str_ok(&prefix);
 }
 
@@ -158,14 +181,16 @@ static void walk_rest(const struct walk *w, const struct nd_result *r, const str
 		put_warnings(w->out, r);
 	else
 		nd_str_addc(w->out, ',', 1);
-	walk_table(w, "", &nd_direction_table, d, is_taken);
-	walk_table(w, "", &nd_result_table, r, opens_row);
+	walk_table(w, "", &nd_direction_table, d, w->all ? is_taken : is_taken_or_beyond);
+	walk_table(w, "", &nd_result_table, r, w->all ? opens_row : is_beyond_text);
 	walk_side(w, "client", r ? r->client : NULL, workload);
 	walk_side(w, "server", r ? r->server : NULL, workload);
 }
 
-static void put_interval(struct nd_str *out, const struct nd_interval_joint *i)
+static void put_interval(const struct walk *w, const struct nd_interval_joint *i)
 {
+	struct nd_str *out = w->out;
+
 	nd_row_for_each(f, &nd_interval_joint_table) {
 		if (is_column(f))
 			put_cell(out, f, i);
@@ -174,7 +199,7 @@ static void put_interval(struct nd_str *out, const struct nd_interval_joint *i)
 		if (is_extra(f))
 			nd_str_addc(out, ',', 1);
 	}
-	walk_rest(&(struct walk){ .out = out }, NULL, NULL);
+	walk_rest(w, NULL, NULL);
 	nd_str_addc(out, '\n', 1);
 }
 
@@ -203,8 +228,10 @@ static uint64_t measured(const struct nd_direction *d, const struct nd_field *f)
 }
 
 /* The measured window in the columns of an interval. */
-static void put_totals(struct nd_str *out, const struct nd_result *r, const struct nd_direction *d)
+static void put_totals(const struct walk *w, const struct nd_result *r,
+		       const struct nd_direction *d)
 {
+	struct nd_str *out = w->out;
 	struct nd_interval_joint total;
 
 	nd_table_unknown(&nd_interval_joint_table, &total);
@@ -226,13 +253,56 @@ static void put_totals(struct nd_str *out, const struct nd_result *r, const stru
 		if (is_extra(f))
 			put_cell(out, f, d);
 	}
-	walk_rest(&(struct walk){ .out = out }, r, d);
+	walk_rest(w, r, d);
 	nd_str_addc(out, '\n', 1);
+}
+
+/* The figures that a group's rows share with an interval, by their keys; the rest stays empty. */
+static void put_group_row(const struct walk *w, const struct nd_table *table, const void *base,
+			  double start_s, double end_s)
+{
+	struct nd_interval_joint row;
+
+	nd_table_unknown(&nd_interval_joint_table, &row);
+	row.start_s = start_s;
+	row.end_s = end_s;
+	row.phase = "measure";
+	nd_row_for_each(f, &nd_interval_joint_table) {
+		const struct nd_field *g = find(table, f->key);
+
+		if (g && g->type == f->type && f->type == ND_T_F64)
+			*(double *)nd_field_in(&row, f) = *(const double *)nd_field_at(base, g);
+		else if (g && g->type == f->type && f->type == ND_T_U64)
+			*(uint64_t *)nd_field_in(&row, f) = *(const uint64_t *)nd_field_at(base, g);
+	}
+	put_interval(w, &row);
+}
+
+static void put_group(const struct walk *w, const struct nd_result *r, const struct nd_group *g)
+{
+	const struct nd_group_total *t = g->totals.v;
+	const struct nd_group_member *m = g->members.v;
+	uint64_t i;
+
+	for (i = 0; i < g->members.n; i++) {
+		put_text(w->out, m[i].direction);
+		nd_str_addf(w->out, ",client %llu of the group,%s,%s",
+			    (unsigned long long)m[i].number, m[i].complete ? "false" : "true",
+			    r->same_host ? "true" : "false");
+		put_group_row(w, &nd_group_member_table, &m[i], m[i].window_start_s,
+			      m[i].window_end_s);
+	}
+	for (i = 0; i < g->totals.n; i++) {
+		put_text(w->out, t[i].direction);
+		nd_str_addf(w->out, ",group,%s,%s", g->partial ? "true" : "false",
+			    r->same_host ? "true" : "false");
+		put_group_row(w, &nd_group_total_table, &t[i], t[i].window_start_s,
+			      t[i].window_start_s + t[i].window_s);
+	}
 }
 
 static void csv_begin(const struct nd_report_cfg *cfg, struct nd_str *out)
 {
-	(void)cfg; /* every writer gets it */
 	nd_str_add(out, "direction,row,partial,same_host");
 	nd_row_for_each(f, &nd_interval_joint_table) {
 		if (is_column(f))
@@ -242,32 +312,34 @@ static void csv_begin(const struct nd_report_cfg *cfg, struct nd_str *out)
 		if (is_extra(f))
 			nd_str_addf(out, ",%s", f->key);
 	}
-	walk_rest(&(struct walk){ .out = out, .names = true }, NULL, NULL);
+	walk_rest(&(struct walk){ .out = out, .names = true, .all = cfg->verbose }, NULL, NULL);
 	nd_str_addc(out, '\n', 1);
 }
 
 static void csv_result(const struct nd_report_cfg *cfg, const struct nd_result *r,
 		       struct nd_str *out)
 {
+	const struct walk w = { .out = out, .all = cfg->verbose };
 	const struct nd_direction *d = r->directions.v;
 	const struct nd_interval_joint *row;
 	uint64_t i, k;
 
-	(void)cfg; /* every writer gets it */
 	for (i = 0; i < r->directions.n; i++) {
 		row = d[i].intervals.v;
 		for (k = 0; k < d[i].intervals.n; k++) {
 			put_start(out, r, &d[i], "interval");
-			put_interval(out, &row[k]);
+			put_interval(&w, &row[k]);
 		}
 		put_start(out, r, &d[i], "total");
-		put_totals(out, r, &d[i]);
+		put_totals(&w, r, &d[i]);
 	}
+	if (r->group)
+		put_group(&w, r, r->group);
 }
 
 const struct nd_writer nd_writer_csv = {
 	.name = "csv",
-	.help = "comma-separated: a row per interval, then one with the totals",
+	.help = "comma-separated: a row per interval, then one with the totals; -v: every column",
 	.begin = csv_begin,
 	.result = csv_result,
 };

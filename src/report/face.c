@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings of another tool's face, found by their keys. */
+#include <math.h>
 #include <string.h>
 
 #include "report/face.h"
@@ -11,16 +12,23 @@ struct nd_face nd_face_of(const struct nd_report_cfg *cfg, const struct nd_resul
 	return (struct nd_face){ cfg->face_table ? cfg->face : NULL, cfg->face_table };
 }
 
-/* The member of @key, NULL when there is none of this type. */
-static const void *member(const struct nd_face *f, const char *key, enum nd_type type)
+static const struct nd_field *row_of(const struct nd_face *f, const char *key, enum nd_type type)
 {
 	if (!f->at)
 		return NULL;
 	nd_row_for_each(row, f->table) {
 		if (!strcmp(row->key, key))
-			return row->type == type ? nd_field_at(f->at, row) : NULL;
+			return row->type == type ? row : NULL;
 	}
 	return NULL;
+}
+
+/* The member of @key, NULL when there is none of this type. */
+static const void *member(const struct nd_face *f, const char *key, enum nd_type type)
+{
+	const struct nd_field *row = row_of(f, key, type);
+
+	return row ? nd_field_at(f->at, row) : NULL;
 }
 
 uint64_t nd_face_u64(const struct nd_face *f, const char *key)
@@ -49,6 +57,34 @@ const char *nd_face_str(const struct nd_face *f, const char *key)
 	const char *const *at = member(f, key, ND_T_STR);
 
 	return at ? *at : NULL;
+}
+
+double nd_face_f64(const struct nd_face *f, const char *key)
+{
+	const double *at = member(f, key, ND_T_F64);
+
+	return at ? *at : (double)NAN;
+}
+
+const char *nd_face_enum(const struct nd_face *f, const char *key)
+{
+	const struct nd_field *row = row_of(f, key, ND_T_ENUM);
+	int v, i;
+
+	if (!row)
+		return "";
+	memcpy(&v, nd_field_at(f->at, row), sizeof(v));
+	for (i = 0; row->names[i]; i++)
+		if (i == v)
+			return row->names[i];
+	return "";
+}
+
+struct nd_face nd_face_group(const struct nd_face *f, const char *key)
+{
+	const struct nd_field *row = row_of(f, key, ND_T_GROUP);
+
+	return row ? (struct nd_face){ nd_field_at(f->at, row), row->table } : (struct nd_face){ 0 };
 }
 
 struct nd_strv nd_face_strv(const struct nd_face *f, const char *key)

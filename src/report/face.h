@@ -18,6 +18,12 @@ uint64_t nd_face_u64(const struct nd_face *f, const char *key); /* ND_UNKNOWN is
 int64_t nd_face_i64(const struct nd_face *f, const char *key);
 bool nd_face_bool(const struct nd_face *f, const char *key);
 const char *nd_face_str(const struct nd_face *f, const char *key);
+/** nd_face_f64() - NAN where it is not said. */
+double nd_face_f64(const struct nd_face *f, const char *key);
+/** nd_face_enum() - its name; "" where there is none. */
+const char *nd_face_enum(const struct nd_face *f, const char *key);
+/** nd_face_group() - the settings inside @key, which is a group of them. */
+struct nd_face nd_face_group(const struct nd_face *f, const char *key);
 struct nd_strv nd_face_strv(const struct nd_face *f, const char *key);
 
 #endif

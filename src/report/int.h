@@ -47,6 +47,15 @@ void nd_text_table(struct nd_str *out, const struct nd_table *table, const struc
 /* Parts of the text report. */
 void nd_text_direction(const struct nd_report_cfg *cfg, const struct nd_result *r,
 		       const struct nd_direction *d, struct nd_str *out);
+/** nd_text_is_packets() - is it a test of packets rather than bytes? */
+bool nd_text_is_packets(const struct nd_result *r);
+void nd_text_packets_headline(struct nd_str *out, const struct nd_direction *d);
+void nd_text_packets(struct nd_str *out, const struct nd_result *r, const struct nd_direction *d);
+bool nd_text_has_loss(const struct nd_direction *d);
+/** nd_text_ledger() - the way of datagrams; unless @whole only the stages that lost some. */
+void nd_text_ledger(struct nd_str *out, const struct nd_direction *d, bool whole);
+void nd_text_search(struct nd_str *out, const struct nd_search *s);
+void nd_text_group(struct nd_str *out, const struct nd_result *r);
 void nd_text_machines(const struct nd_report_cfg *cfg, const struct nd_result *r,
 		      struct nd_str *out);
 

@@ -57,13 +57,26 @@ static size_t thread_of(const struct nd_ntrep *f, const struct nd_flow_joint *ro
 	return (size_t)ND_MIN(k, f->threads - 1);
 }
 
+/* What nobody could see of one flow is unknown of the sum. */
+static void add_known(uint64_t *sum, uint64_t v, uint64_t times)
+{
+	if (v == ND_UNKNOWN || times == ND_UNKNOWN)
+		*sum = ND_UNKNOWN;
+	else if (*sum != ND_UNKNOWN)
+		*sum += v * times;
+}
+
 static void add_flow(const struct nd_ntrep *f, const struct nd_flow_joint *row,
 		     struct nd_ntrep_thread *t)
 {
+	unsigned ways = f->both_ways ? 2 : 1; /* a buffer is answered by one of its size */
+
 	t->flows++;
-	t->bps += nd_ntrep_number(f->sender ? row->offered_bps : row->goodput_bps);
-	t->bytes += nd_ntrep_count(f->sender ? row->sent_bytes : row->received_bytes);
-	t->ios += nd_ntrep_count(f->sender ? row->sends : row->reads);
+	t->bps += nd_ntrep_number(f->sender ? row->offered_bps : row->goodput_bps) * ways;
+	t->bytes += nd_ntrep_count(f->sender ? row->sent_bytes : row->received_bytes) * ways;
+	t->ios += nd_ntrep_count(f->sender ? row->sends : row->reads) * ways;
+	add_known(&t->retransmits, row->retransmits, 1);
+	add_known(&t->cwnd_bytes, row->cwnd_segments, f->d->tcp.mss_bytes);
 	if (row->rtt_us != ND_UNKNOWN) {
 		t->rtt_us_sum += row->rtt_us;
 		t->rtts++;
@@ -120,6 +133,13 @@ static void fill_machine(struct nd_ntrep *f)
 		nd_ntrep_count(f->udp ? m->window_udp_in_datagrams : m->window_tcp_in_segs);
 }
 
+/* This end's own part of the work; with -rt both ways count. */
+static uint64_t counted(const struct nd_ntrep *f, uint64_t tx, uint64_t rx)
+{
+	return (f->sender || f->both_ways ? nd_ntrep_count(tx) : 0) +
+	       (!f->sender || f->both_ways ? nd_ntrep_count(rx) : 0);
+}
+
 int nd_ntrep_open(struct nd_ntrep *f, const struct nd_report_cfg *cfg, const struct nd_result *r)
 {
 	const struct nd_part *part;
@@ -137,8 +157,9 @@ int nd_ntrep_open(struct nd_ntrep *f, const struct nd_report_cfg *cfg, const str
 		return 0;
 	f->m = &f->own->machine;
 	f->seconds = nd_ntrep_number(part->window.seconds);
-	f->bytes = nd_ntrep_count(f->sender ? part->window.tx_bytes : part->window.rx_bytes);
-	f->ios = nd_ntrep_count(f->sender ? part->window.tx_messages : part->window.rx_messages);
+	f->both_ways = nd_face_bool(&f->face, "round_trip");
+	f->bytes = counted(f, part->window.tx_bytes, part->window.rx_bytes);
+	f->ios = counted(f, part->window.tx_messages, part->window.rx_messages);
 	fill_machine(f);
 	return fill_threads(f);
 }
@@ -148,6 +169,23 @@ void nd_ntrep_done(struct nd_ntrep *f)
 	free(f->thread);
 	f->thread = NULL;
 	f->threads = 0;
+}
+
+bool nd_ntrep_sample(const struct nd_ntrep *f, uint64_t *at, struct nd_ntrep_sample *ret)
+{
+	const struct nd_part *part = f->d ? nd_result_part(f->own, f->d->workload) : NULL;
+	const struct nd_interval_sample *v;
+
+	while (part && *at < part->intervals.n) {
+		v = (const struct nd_interval_sample *)part->intervals.v + (*at)++;
+		if (!v->phase || strcmp(v->phase, "measure") != 0)
+			continue;
+		ret->seconds = nd_ntrep_number(v->seconds);
+		ret->bytes = counted(f, v->tx_bytes, v->rx_bytes);
+		ret->ios = counted(f, v->tx_messages, v->rx_messages);
+		return true;
+	}
+	return false;
 }
 
 /* ---- settings */

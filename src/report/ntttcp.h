@@ -13,6 +13,7 @@ struct nd_ntrep_thread {
 	double bps;          /* payload bit/s in the window */
 	uint64_t bytes, ios; /* whole run; ios: completed calls */
 	uint64_t rtt_us_sum, rtts;
+	uint64_t retransmits, cwnd_bytes; /* TCP at the end, summed over flows; ND_UNKNOWN */
 	uint64_t flows;
 };
 
@@ -24,6 +25,7 @@ struct nd_ntrep {
 	const struct nd_side *own;    /* borrowed; NULL: nothing was measured */
 	const struct nd_machine *m;   /* borrowed; NULL likewise */
 	bool sender, udp, verbose;
+	bool both_ways;                 /* -rt: what is sent and what is received counts */
 	double seconds;                 /* true length of the window */
 	uint64_t bytes, ios;            /* in it */
 	uint64_t conns;                 /* flows that came to be */
@@ -38,6 +40,15 @@ struct nd_ntrep {
 ND_MUST_CHECK int nd_ntrep_open(struct nd_ntrep *f, const struct nd_report_cfg *cfg,
 				const struct nd_result *r);
 void nd_ntrep_done(struct nd_ntrep *f);
+
+/* A stretch of the measured time. */
+struct nd_ntrep_sample {
+	double seconds;
+	uint64_t bytes, ios;
+};
+
+/** nd_ntrep_sample() - the next one from @at on, which begins at 0 and is moved. Return: false behind the last. */
+bool nd_ntrep_sample(const struct nd_ntrep *f, uint64_t *at, struct nd_ntrep_sample *ret);
 
 static inline uint64_t nd_ntrep_count(uint64_t v)
 {
@@ -127,6 +138,11 @@ struct nd_ntrep_windows {
 	double latency_ns, latency_min_ns, latency_max_ns;
 	uint64_t retransmits, errors;
 	bool has_latency, hides_threads;
+	/* -jm, where the receiver's count is known */
+	bool has_jitter;
+	double jitter_us;
+	uint64_t lost, reordered, duplicate;
+	uint64_t corrupt_bytes; /* -d */
 };
 
 void nd_ntrep_windows_figures(const struct nd_ntrep *f, struct nd_ntrep_windows *ret);

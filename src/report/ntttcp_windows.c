@@ -140,6 +140,24 @@ static void machine_figures(const struct nd_ntrep *f, struct nd_ntrep_windows *w
 	w->errors = nd_ntrep_count(f->udp ? m->window_udp_in_errors : m->window_tcp_attempt_fails);
 }
 
+/* Numbers and times are read by the receiver: what it told, this end or the other. */
+static void packet_figures(const struct nd_ntrep *f, struct nd_ntrep_windows *w)
+{
+	const struct nd_part *part = nd_result_part(nd_result_receiver(f->r, f->d), f->d->workload);
+	uint64_t unique, highest;
+
+	if (!part)
+		return;
+	w->corrupt_bytes = nd_ntrep_count(part->run.rx_corrupt);
+	unique = nd_ntrep_count(part->run.rx_unique);
+	highest = nd_ntrep_count(part->run.rx_highest);
+	w->has_jitter = f->udp && nd_face_bool(&f->face, "jitter") && highest > 0;
+	w->jitter_us = nd_ntrep_number(part->jitter_us);
+	w->lost = highest > unique ? highest - unique : 0;
+	w->reordered = nd_ntrep_count(part->run.rx_reordered);
+	w->duplicate = nd_ntrep_count(part->run.rx_duplicate);
+}
+
 static double mean_io_bytes(const struct nd_ntrep *f)
 {
 	double sum = 0;
@@ -170,6 +188,7 @@ void nd_ntrep_windows_figures(const struct nd_ntrep *f, struct nd_ntrep_windows 
 		.latency_max_ns = nd_ntrep_number(part->rtt_max_us) * 1000,
 	};
 	machine_figures(f, ret);
+	packet_figures(f, ret);
 }
 
 /* ---- tables */
@@ -249,6 +268,33 @@ static void put_machine(const struct nd_ntrep *f, const struct nd_ntrep_windows 
 		nd_str_add(out, "\nThe test was too short to tell how busy the CPUs were.\n");
 }
 
+/* The original leaves this to who reads its file of packets. */
+static void put_jitter(const struct nd_ntrep_windows *w, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    "\n\n"
+		    "  Jitter(us) Packets Lost Reordered Duplicates\n"
+		    "============ ============ ========= ==========\n"
+		    "%12.3f %12llu %9llu %10llu\n",
+		    w->jitter_us, (unsigned long long)w->lost, (unsigned long long)w->reordered,
+		    (unsigned long long)w->duplicate);
+}
+
+/* -sam: stretches of the measured time; what the machine did is known for all of it alone. */
+static void put_samples(const struct nd_ntrep *f, struct nd_str *out)
+{
+	struct nd_ntrep_sample s;
+	unsigned n = 0;
+	uint64_t at = 0;
+
+	nd_str_add(out, "\n\n"
+			"Sample  Time(s)      Bytes(MEG) Throughput(MB/s)\n"
+			"======  ======= =============== ================\n");
+	while (nd_ntrep_sample(f, &at, &s))
+		nd_str_addf(out, "%6u %8.3f %15.6f %16.3f\n", n++, s.seconds, (double)s.bytes / MIB,
+			    nd_ntrep_per((double)s.bytes / MIB, s.seconds));
+}
+
 static void put_result(const struct nd_ntrep *f, struct nd_str *out)
 {
 	const char *xml = nd_face_str(&f->face, "xml_file");
@@ -263,9 +309,29 @@ static void put_result(const struct nd_ntrep *f, struct nd_str *out)
 	nd_ntrep_windows_figures(f, &w);
 	if (!w.hides_threads)
 		put_threads(f, &w, out);
+	if (nd_face_u64(&f->face, "sample_s"))
+		put_samples(f, out);
 	nd_str_add(out, "\n\n#####  Totals:  #####\n");
 	put_totals(f, &w, out);
 	put_machine(f, &w, out);
+	if (w.has_jitter)
+		put_jitter(&w, out);
+}
+
+static void put_partial(const struct nd_ntrep *f, struct nd_str *out)
+{
+	struct nd_ntrep_windows w = { 0 };
+
+	if (f->d)
+		packet_figures(f, &w);
+	if (w.corrupt_bytes) {
+		nd_str_addf(out, "Error: data is corrupted: %llu bytes are not the letter A.\n",
+			    (unsigned long long)w.corrupt_bytes);
+		return;
+	}
+	nd_str_add(out, "Ended early: ");
+	nd_report_clean(out, f->r->partial_reason ? f->r->partial_reason : "no reason was told");
+	nd_str_addc(out, '\n', 1);
 }
 
 static void windows_result(const struct nd_report_cfg *cfg, const struct nd_result *r,
@@ -279,11 +345,8 @@ static void windows_result(const struct nd_report_cfg *cfg, const struct nd_resu
 		out->failed = true;
 		return;
 	}
-	if (r->partial) {
-		nd_str_add(out, "Ended early: ");
-		nd_report_clean(out, r->partial_reason ? r->partial_reason : "no reason was told");
-		nd_str_addc(out, '\n', 1);
-	}
+	if (r->partial)
+		put_partial(&f, out);
 	if (f.seconds > 0)
 		put_result(&f, out);
 	else

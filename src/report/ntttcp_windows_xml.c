@@ -151,6 +151,57 @@ static void put_latency(struct nd_ntrep_xml *x, const struct nd_ntrep_windows *w
 	nd_ntrep_xml(x, "max_latency", "ns", "%.0f", w->latency_max_ns);
 }
 
+/* ---- -es */
+
+static void put_property(struct nd_ntrep_xml *x, const char *name, uint64_t value,
+			 unsigned decimals)
+{
+	double shown = (double)value;
+
+	if (value == ND_UNKNOWN)
+		return;
+	for (unsigned i = 0; i < decimals; i++)
+		shown /= 10;
+	nd_str_addc(x->out, '\t', x->depth);
+	nd_str_addf(x->out, "<property name=\"%s\" value=\"%.*f\"/>%s", name, (int)decimals, shown,
+		    x->eol);
+}
+
+static void put_structure(struct nd_ntrep_xml *x, const char *name)
+{
+	nd_str_addc(x->out, '\t', x->depth++);
+	nd_str_addf(x->out, "<structure name=\"%s\">%s", name, x->eol);
+}
+
+/*
+ * What the kernel told of the thread's connection, under the names that Windows has for it. It is asked in the end
+ * alone: what stood at the beginning of the measured time is not known, and its element is empty.
+ */
+static void put_estats(struct nd_ntrep_xml *x, const struct nd_ntrep *f,
+		       const struct nd_ntrep_thread *t)
+{
+	uint64_t rtt_us = t->rtts ? t->rtt_us_sum / t->rtts : ND_UNKNOWN;
+
+	nd_ntrep_xml_open(x, "estats", "type=\"Measurement_Begin\"");
+	nd_ntrep_xml_close(x, "estats");
+	nd_ntrep_xml_open(x, "estats", "type=\"Measurement_End\"");
+	put_structure(x, "TCP_ESTATS_DATA_ROD_v0");
+	put_property(x, f->sender ? "DataBytesOut" : "DataBytesIn", t->bytes, 0);
+	nd_ntrep_xml_close(x, "structure");
+	if (f->sender) {
+		put_structure(x, "TCP_ESTATS_PATH_ROD_v0");
+		put_property(x, "PktsRetrans", t->retransmits, 0);
+		put_property(x, "SmoothedRtt", rtt_us, 3); /* in ms */
+		nd_ntrep_xml_close(x, "structure");
+		put_structure(x, "TCP_ESTATS_SND_CONG_ROD_v0");
+		put_property(x, "CurCwnd", t->cwnd_bytes, 0);
+		nd_ntrep_xml_close(x, "structure");
+	}
+	nd_ntrep_xml_close(x, "estats");
+}
+
+/* ---- the document */
+
 static void put_thread(struct nd_ntrep_xml *x, const struct nd_ntrep *f,
 		       const struct nd_ntrep_windows *w, size_t i)
 {
@@ -169,6 +220,8 @@ static void put_thread(struct nd_ntrep_xml *x, const struct nd_ntrep *f,
 		     nd_ntrep_per((double)t->bytes, (double)t->ios));
 	if (w->has_latency && f->threads == 1)
 		put_latency(x, w);
+	if (!f->udp && nd_face_bool(&f->face, "estats"))
+		put_estats(x, f, t);
 	nd_ntrep_xml_close(x, "thread");
 }
 
@@ -217,18 +270,67 @@ static void put_machine(struct nd_ntrep_xml *x, const struct nd_ntrep *f,
 	nd_ntrep_xml(x, "io", NULL, "%llu", (unsigned long long)(io ? io : DEFAULT_AHEAD));
 }
 
+/* The original leaves this to who reads its file of packets. */
+static void put_jitter(struct nd_ntrep_xml *x, const struct nd_ntrep_windows *w)
+{
+	nd_ntrep_xml(x, "jitter", "us", "%.3f", w->jitter_us);
+	nd_ntrep_xml(x, "packets_lost", NULL, "%llu", (unsigned long long)w->lost);
+	nd_ntrep_xml(x, "packets_reordered", NULL, "%llu", (unsigned long long)w->reordered);
+	nd_ntrep_xml(x, "packets_duplicate", NULL, "%llu", (unsigned long long)w->duplicate);
+}
+
+static void put_whole(struct nd_ntrep_xml *x, const struct nd_ntrep *f,
+		      const struct nd_ntrep_windows *w)
+{
+	size_t i;
+
+	nd_ntrep_xml_root(x, f, VERSION);
+	nd_ntrep_xml_settings(x, f, settings);
+	for (i = 0; !w->hides_threads && i < f->threads; i++)
+		put_thread(x, f, w, i);
+	put_totals(x, f, w);
+	put_machine(x, f, w);
+	if (w->has_jitter)
+		put_jitter(x, w);
+	nd_ntrep_xml_close(x, nd_ntrep_root_name(f));
+}
+
+/* A document of its own, with what is known of the stretch alone: the machine is asked about the whole. */
+static void put_sample(struct nd_ntrep_xml *x, const struct nd_ntrep *f,
+		       const struct nd_ntrep_sample *s)
+{
+	double per_s = nd_ntrep_per((double)s->bytes, s->seconds);
+	double buffers = nd_ntrep_per((double)s->bytes, (double)nd_face_u64(&f->face, "io_bytes"));
+
+	nd_ntrep_xml_root(x, f, VERSION);
+	nd_ntrep_xml_settings(x, f, settings);
+	nd_ntrep_xml(x, "total_bytes", "MB", "%.6f", (double)s->bytes / MIB);
+	nd_ntrep_xml(x, "realtime", "s", "%.6f", s->seconds);
+	nd_ntrep_xml(x, "avg_bytes_per_compl", "B", "%.3f",
+		     nd_ntrep_per((double)s->bytes, (double)s->ios));
+	nd_ntrep_xml(x, "throughput", "MB/s", "%.3f", per_s / MIB);
+	nd_ntrep_xml(x, "throughput", "mbps", "%.3f", per_s * 8 / 1e6);
+	nd_ntrep_xml(x, "throughput", "Bps", "%.1f", per_s);
+	nd_ntrep_xml(x, "total_buffers", NULL, "%.3f", buffers);
+	nd_ntrep_xml(x, "throughput", "buffers/s", "%.3f", nd_ntrep_per(buffers, s->seconds));
+	nd_ntrep_xml_close(x, nd_ntrep_root_name(f));
+}
+
+/* -sam: a document for each stretch, and the one of the whole test behind them. */
 void nd_ntrep_windows_xml(const struct nd_ntrep *f, struct nd_str *out)
 {
 	struct nd_ntrep_xml x = { .out = out, .eol = "\r\n" };
+	bool sampled = nd_face_u64(&f->face, "sample_s") > 0;
 	struct nd_ntrep_windows w;
-	size_t i;
+	struct nd_ntrep_sample s;
+	uint64_t at = 0;
 
 	nd_ntrep_windows_figures(f, &w);
-	nd_ntrep_xml_root(&x, f, VERSION);
-	nd_ntrep_xml_settings(&x, f, settings);
-	for (i = 0; !w.hides_threads && i < f->threads; i++)
-		put_thread(&x, f, &w, i);
-	put_totals(&x, f, &w);
-	put_machine(&x, f, &w);
-	nd_ntrep_xml_close(&x, nd_ntrep_root_name(f));
+	if (sampled)
+		nd_ntrep_xml_open(&x, "samples", NULL);
+	while (sampled && nd_ntrep_sample(f, &at, &s))
+		put_sample(&x, f, &s);
+	put_whole(&x, f, &w);
+	if (sampled)
+		nd_ntrep_xml_close(&x, "samples");
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "report/face.h"
 #include "report/int.h"
 
 #define ND_WRITER(name) &nd_writer_##name,
@@ -121,7 +122,7 @@ static int check_folder(const char *file)
 }
 
 /* A report that cannot be put where it belongs is better told before the test than after. */
-static int check_file(const char *file, struct nd_err *err)
+static int check_file(const char *name, const char *file, struct nd_err *err)
 {
 	struct stat st;
 	int r;
@@ -130,12 +131,31 @@ static int check_file(const char *file, struct nd_err *err)
 		return 0;
 	if (stat(file, &st) == 0) {
 		if (S_ISDIR(st.st_mode))
-			return nd_fail(err, -EISDIR, "-O: '%.200s' is a folder", file);
-		return access(file, W_OK) < 0 ? nd_sysfail(err, "-O: %.200s", file) : 0;
+			return nd_fail(err, -EISDIR, "%s: '%.200s' is a folder", name, file);
+		return access(file, W_OK) < 0 ? nd_sysfail(err, "%s: %.200s", name, file) : 0;
 	}
 	r = check_folder(file);
 	errno = -r;
-	return r < 0 ? nd_sysfail(err, "-O: %.200s", file) : 0;
+	return r < 0 ? nd_sysfail(err, "%s: %.200s", name, file) : 0;
+}
+
+/* The same for the files that another tool's face has beside its report. */
+static int check_files(const struct nd_report_cfg *cfg, struct nd_err *err)
+{
+	static const struct {
+		const char *key, *name;
+	} files[] = {
+		{ "xml_file", "the XML file" },
+		{ "json_file", "the JSON file" },
+		{ "log_file", "the log file" },
+	};
+
+	struct nd_face face = nd_face_of(cfg, NULL);
+	int r = check_file("-O", cfg->file, err);
+
+	for (size_t i = 0; r == 0 && i < ND_COUNTOF(files); i++)
+		r = check_file(files[i].name, nd_face_str(&face, files[i].key), err);
+	return r;
 }
 
 int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret, struct nd_err *err)
@@ -147,7 +167,7 @@ int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret, stru
 
 	if (!w)
 		return nd_fail(err, -EINVAL, "there is no report format '%.80s'", format);
-	e = check_file(cfg->file, err);
+	e = check_files(cfg, err);
 	if (e < 0)
 		return e;
 	r = calloc(1, sizeof(*r));

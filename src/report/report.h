@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "result/progress.h"
 #include "result/result.h"
+#include "result/scale.h"
 
 struct nd_report_cfg {
 	const char *format; /* NULL: text */
@@ -62,10 +63,16 @@ ND_MUST_CHECK int nd_report_failed(struct nd_report *r, const struct nd_err *fai
 				   struct nd_err *err);
 void nd_report_free(struct nd_report *r);
 
-/* Shared by text writers: figures with SI or IEC scaling and their unit, from a field row. */
+/* Selectors of netperf's omni output, for the command line to list and to judge. */
+/** nd_nprep_selector() - names in their order, NULL: no more. */
+const char *nd_nprep_selector(size_t n);
+/** nd_nprep_is_selection() - a list of selectors rather than the name of a file that holds one: it has a comma or a
+ * semicolon, or it is "all" or a known name. */
+bool nd_nprep_is_selection(const char *text);
+
+/* Shared by text writers: figures as nd_scaled_text() has them, from a field row. */
 /** nd_figure_text() - "9.412 Gbit/s", "1448 bytes", "yes"; "unknown" if it is. Text is cleaned. */
 void nd_figure_text(struct nd_str *out, const struct nd_field *f, const void *base);
-void nd_scaled_text(struct nd_str *out, double value, enum nd_measure m);
 /** nd_figure_known() - false for null; lists and groups are known. */
 bool nd_figure_known(const struct nd_field *f, const void *base);
 /** nd_figure_zero() - a number that is 0, false, or an empty text. */

@@ -59,6 +59,25 @@ static void interim_transactions(struct nd_str *out, const struct nd_interval_jo
 		nd_str_add(out, " -");
 }
 
+/* Messages of an interval per second of it. */
+static double per_second(uint64_t messages, const struct nd_interval_joint *i)
+{
+	double seconds = i->end_s - i->start_s;
+
+	return messages != ND_UNKNOWN && seconds > 0 ? (double)messages / seconds : (double)NAN;
+}
+
+static void interim_packets(struct nd_str *out, const struct nd_interval_joint *i)
+{
+	double read = per_second(i->received_messages, i), sent = per_second(i->sent_messages, i);
+
+	add_part(out, " ", read, ND_M_RATE, " delivered");
+	add_part(out, isfinite(read) ? "   " : " ", sent, ND_M_RATE, " sent");
+	if (!isfinite(read) && !isfinite(sent))
+		nd_str_add(out, " -");
+	interim_loss(out, i);
+}
+
 static void interim_stream(struct nd_str *out, const struct nd_progress_event *ev)
 {
 	const struct nd_interval_joint *i = ev->interval;
@@ -94,6 +113,8 @@ static void interim_line(struct nd_str *out, const struct nd_progress_event *ev)
 	}
 	if (ev->transactions)
 		interim_transactions(out, ev->interval);
+	else if (ev->packets)
+		interim_packets(out, ev->interval);
 	else
 		interim_stream(out, ev);
 	if (phase)
@@ -200,6 +221,10 @@ static void text_result(const struct nd_report_cfg *cfg, const struct nd_result 
 		nd_str_addc(out, '\n', 1);
 		nd_text_direction(cfg, r, &d[i], out);
 	}
+	if (r->search)
+		nd_text_search(out, r->search);
+	if (r->group)
+		nd_text_group(out, r);
 	nd_text_machines(cfg, r, out);
 	nd_str_addc(out, '\n', r->warnings.n > 0);
 	for (i = 0; i < r->warnings.n; i++)

@@ -27,12 +27,16 @@ static void put_upper(struct nd_str *out, const char *text)
 			nd_report_clean(out, (const char[]){ *text, '\0' });
 }
 
-static void put_end(struct nd_str *out, const char *name, const struct nd_side *side)
+/* What an end tells of itself, else what the @other saw of it. */
+static void put_end(struct nd_str *out, const char *name, const struct nd_side *side,
+		    const struct nd_part *other)
 {
+	const char *address = side ? side->address : other ? other->peer_address : NULL;
+
 	nd_str_add(out, name ? name : "?");
-	if (side && side->address) {
+	if (address) {
 		nd_str_addc(out, ' ', 1);
-		nd_report_clean(out, side->address);
+		nd_report_clean(out, address);
 	}
 }
 
@@ -55,6 +59,7 @@ static void put_window(struct nd_line *l, const struct nd_direction *d)
 /* "TCP  client 10.0.0.1 -> server 10.0.0.2   8 flows   10.00 s measured after 1.00 s warm-up" */
 static void put_header(struct nd_str *out, const struct nd_result *r, const struct nd_direction *d)
 {
+	const struct nd_side *tx = nd_result_sender(r, d), *rx = nd_result_receiver(r, d);
 	struct nd_line l = { .out = out, .label = "", .indent = 5 };
 	nd_auto_str head = { 0 };
 
@@ -62,15 +67,17 @@ static void put_header(struct nd_str *out, const struct nd_result *r, const stru
 		put_upper(&head, d->transport);
 		nd_str_add(&head, "  ");
 	}
-	put_end(&head, d->sender, nd_result_sender(r, d));
+	put_end(&head, d->sender, tx, nd_result_part(rx, d->workload));
 	nd_str_add(&head, d->transactional ? " <-> " : " -> ");
-	put_end(&head, d->receiver, nd_result_receiver(r, d));
+	put_end(&head, d->receiver, rx, nd_result_part(tx, d->workload));
 	nd_str_add(out, nd_str_text(&head));
 	l.at = head.len;
 	if (d->flows != ND_UNKNOWN)
 		nd_line_item(&l, "   ", "%llu flow%s", (unsigned long long)d->flows,
 			     d->flows == 1 ? "" : "s");
-	if (d->datagram && d->message_bytes != ND_UNKNOWN && d->message_bytes > 0)
+	if (d->datagram && d->message_sizes)
+		nd_line_item(&l, "   ", "datagrams in turn: %s", d->message_sizes);
+	else if (d->datagram && d->message_bytes != ND_UNKNOWN && d->message_bytes > 0)
 		nd_line_item(&l, "   ", "datagrams of %llu bytes",
 			     (unsigned long long)d->message_bytes);
 	put_window(&l, d);
@@ -104,6 +111,8 @@ static void put_headline(struct nd_str *out, const struct nd_result *r,
 {
 	const struct nd_field *f = row(d->transactional ? "transactions_per_s" : "goodput_bps");
 
+	if (nd_text_is_packets(r))
+		nd_text_packets_headline(out, d);
 	nd_str_addf(out, "  %-12s ", f->label);
 	if (nd_figure_known(f, d))
 		nd_figure_text(out, f, d);
@@ -118,34 +127,12 @@ static void put_headline(struct nd_str *out, const struct nd_result *r,
 			   "  Same host    not a network result: both ends ran on one machine\n");
 }
 
-/* Of a quantile q, at least 10 samples should lie beyond it. */
-static bool enough(const struct nd_field *f, uint64_t samples)
-{
-	static const struct {
-		const char *key;
-		uint64_t samples;
-	} needs[] = {
-		{ "rtt_p50_us", 20 },
-		{ "rtt_p90_us", 100 },
-		{ "rtt_p99_us", 1000 },
-		{ "rtt_p999_us", 10000 },
-	};
-
-	size_t i;
-
-	for (i = 0; i < ND_COUNTOF(needs); i++)
-		if (!strcmp(f->key, needs[i].key))
-			return samples != ND_UNKNOWN && samples >= needs[i].samples;
-	return true;
-}
-
 static void put_round_trips(struct nd_str *out, const struct nd_direction *d)
 {
 	struct nd_line l = line_of(out, "Round trip");
 
 	nd_row_for_each(f, &nd_direction_table) {
-		if (!strncmp(f->key, "rtt_", 4) && (f->show & ND_SHOW_TEXT) &&
-		    enough(f, d->rtt_count))
+		if (!strncmp(f->key, "rtt_", 4) && (f->show & ND_SHOW_TEXT))
 			nd_line_figure(&l, ", ", NULL, f, d);
 	}
 	nd_line_figure(&l, "; ", "samples", row("rtt_count"), d);
@@ -179,53 +166,6 @@ static void put_datagrams(struct nd_str *out, const struct nd_direction *d)
 	nd_line_end(&l);
 }
 
-static void put_ledger_row(struct nd_str *out, const struct nd_field *f, const struct nd_loss *loss)
-{
-	uint64_t n = *(const uint64_t *)nd_field_at(loss, f);
-
-	nd_str_addf(out, "    %-42s %14llu", f->label, (unsigned long long)n);
-	if (loss->sent != ND_UNKNOWN && loss->sent > 0 && n > 0) {
-		nd_str_add(out, "   ");
-		nd_scaled_text(out, (double)n / (double)loss->sent, ND_M_RATIO);
-	}
-	nd_str_addc(out, '\n', 1);
-}
-
-/* The places that nobody could look into, so that their silence is not taken for "none". */
-static void put_unseen(struct nd_str *out, const struct nd_loss *loss)
-{
-	struct nd_line l = { .out = out, .label = "  not counted:", .indent = 18 };
-
-	nd_row_for_each(f, &nd_loss_table) {
-		if ((f->show & ND_SHOW_NONZERO) && !nd_figure_known(f, loss))
-			nd_line_item(&l, "; ", "%s", f->label);
-	}
-	nd_line_end(&l);
-}
-
-static bool worth_telling(const struct nd_loss *loss)
-{
-	return (loss->lost != ND_UNKNOWN && loss->lost > 0) ||
-	       (loss->refused != ND_UNKNOWN && loss->refused > 0);
-}
-
-/* Every place where datagrams ended, from sender to receiver. */
-static void put_ledger(struct nd_str *out, const struct nd_loss *loss)
-{
-	if (!worth_telling(loss))
-		return;
-	nd_str_add(out,
-		   "  Loss         whole run; shares are of what was sent; drops of the kernel "
-		   "are all programs'\n");
-	nd_row_for_each(f, &nd_loss_table) {
-		if (f->type != ND_T_U64 || !nd_figure_known(f, loss))
-			continue;
-		if ((f->show & ND_SHOW_TEXT) || !nd_figure_zero(f, loss))
-			put_ledger_row(out, f, loss);
-	}
-	put_unseen(out, loss);
-}
-
 static void put_instants(struct nd_line *l, const char *name, const struct nd_part *p)
 {
 	if (p && p->window.start_ns != ND_UNKNOWN && p->window.end_ns != ND_UNKNOWN)
@@ -255,15 +195,6 @@ static void put_lengths(const struct nd_report_cfg *cfg, const struct nd_result 
 	nd_line_end(&l);
 }
 
-/* Between the two ends' first edges, each by its own clock after the agreed start. */
-static double ends_apart_us(const struct nd_result *r)
-{
-	if (!r->client || !r->server || r->client->start_ns == INT64_MIN ||
-	    r->server->start_ns == INT64_MIN)
-		return (double)NAN;
-	return fabs((double)r->client->start_ns - (double)r->server->start_ns) / 1e3;
-}
-
 static void put_start(struct nd_str *out, const struct nd_result *r, const struct nd_direction *d)
 {
 	struct nd_line l = line_of(out, "Start");
@@ -273,8 +204,8 @@ static void put_start(struct nd_str *out, const struct nd_result *r, const struc
 		nd_line_figure(&l, ", ", "flows began within", row("start_skew_ms"), d);
 		nd_line_figure(&l, ", ", "half of them within", row("start_skew_p50_ms"), d);
 	}
-	if (isfinite(ends_apart_us(r)) && isfinite(r->clock_rtt_us)) {
-		nd_scaled_text(&apart, ends_apart_us(r), ND_M_US);
+	if (isfinite(r->ends_apart_us)) {
+		nd_scaled_text(&apart, r->ends_apart_us, ND_M_US);
 		nd_str_add(&apart, " (clocks +- ");
 		nd_scaled_text(&apart, r->clock_rtt_us / 2, ND_M_US);
 		nd_str_add(&apart, ")");
@@ -335,20 +266,31 @@ static void put_means(struct nd_str *out, const struct nd_result *r, const struc
 	nd_line_end(&l);
 }
 
+static void put_tcp(struct nd_str *out, const struct nd_direction *d)
+{
+	struct nd_line l = line_of(out, "TCP");
+
+	if (d->transport && !strcmp(d->transport, "mptcp") && d->tcp.flows_sampled != ND_UNKNOWN &&
+	    d->tcp.flows_sampled > 0)
+		nd_line_item(&l, "", "of each flow's first subflow");
+	nd_line_figures(&l, &nd_tcp_table, &d->tcp);
+	nd_line_end(&l);
+}
+
 void nd_text_direction(const struct nd_report_cfg *cfg, const struct nd_result *r,
 		       const struct nd_direction *d, struct nd_str *out)
 {
-	struct nd_line tcp = line_of(out, "TCP");
-
 	put_header(out, r, d);
 	put_headline(out, r, d);
 	if (d->transactional)
 		put_round_trips(out, d);
-	nd_line_figures(&tcp, &nd_tcp_table, &d->tcp);
-	nd_line_end(&tcp);
+	put_tcp(out, d);
 	if (d->datagram && !d->transactional) {
 		put_datagrams(out, d);
-		put_ledger(out, &d->loss);
+		if (nd_text_is_packets(r))
+			nd_text_packets(out, r, d);
+		if (nd_text_is_packets(r) || nd_text_has_loss(d))
+			nd_text_ledger(out, d, nd_text_is_packets(r) || cfg->verbose);
 	}
 	put_flows(out, d);
 	put_lengths(cfg, r, d, out);

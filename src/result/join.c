@@ -10,6 +10,7 @@
 #include "stat/summary.h"
 
 #define STEADY_TOLERANCE 0.05
+#define SHORTEST_CPU_S   0.05 /* of which a clock is told */
 
 static bool lossy(const struct nd_direction *d)
 {
@@ -70,55 +71,16 @@ static void join_run(const struct nd_join *j)
 			    d->total_sent_bytes == d->total_received_bytes;
 }
 
-/*
- * Lost, and in no row of the kernels. A packet dropped at a CPU's input queue is also charged to
- * its interface, so the larger of those two counts. Other programs' drops may make the rows too
- * large: then nothing is unplaced.
- */
-static uint64_t unplaced(const struct nd_loss *l)
+/* A peer may have fewer scruples. */
+static double told(double quantile, uint64_t samples, uint64_t one_of)
 {
-	uint64_t at_receiver = l->receiver_nic_drops, rest;
-
-	if (!nd_known(at_receiver) || !nd_known(l->receiver_backlog_drops))
-		return ND_UNKNOWN;
-	at_receiver = ND_MAX(at_receiver, l->receiver_backlog_drops);
-	rest = nd_minus(l->lost, at_receiver);
-	rest = nd_minus(rest, l->qdisc_drops);
-	rest = nd_minus(rest, l->sender_nic_drops);
-	rest = nd_minus(rest, l->receive_buffer_drops);
-	rest = nd_minus(rest, l->no_port);
-	return nd_minus(rest, l->checksum);
+	return nd_quantile_says(samples, one_of) ? quantile : (double)NAN;
 }
 
-static void join_loss(const struct nd_join *j)
+static void join_tcp(struct nd_direction *d, const struct nd_part *sender)
 {
-	struct nd_loss *l = &j->d->loss;
-
-	if (j->tx) {
-		l->refused = j->tx->run.tx_refused;
-		l->sent = j->tx->run.tx_messages;
-		l->offered = nd_plus(l->sent, l->refused);
-	}
-	if (j->rx) {
-		l->received = nd_distinct(j->rx->run.rx_unique, j->rx->run.rx_messages);
-		l->duplicate = j->rx->run.rx_duplicate;
-		l->reordered = j->rx->run.rx_reordered;
-	}
-	l->lost = nd_minus(l->sent, l->received);
-	if (nd_known(l->lost) && l->sent > 0)
-		l->lost_ratio = (double)l->lost / (double)l->sent;
-	if (j->sender) {
-		l->qdisc_drops = j->sender->machine.qdisc_drops;
-		l->sender_nic_drops = j->sender->machine.nic_tx_dropped;
-	}
-	if (j->receiver) {
-		l->receiver_nic_drops = j->receiver->machine.nic_rx_dropped;
-		l->receiver_backlog_drops = j->receiver->machine.softnet_dropped;
-		l->receive_buffer_drops = j->receiver->machine.udp_rcvbuf_errors;
-		l->no_port = j->receiver->machine.udp_no_ports;
-		l->checksum = j->receiver->machine.udp_in_csum_errors;
-	}
-	l->unplaced = unplaced(l);
+	d->tcp = sender->tcp;
+	d->tcp.rtt_p99_us = told(sender->tcp.rtt_p99_us, sender->tcp.rtt_samples, 100);
 }
 
 static void join_round_trips(struct nd_direction *d, const struct nd_part *asker)
@@ -126,10 +88,10 @@ static void join_round_trips(struct nd_direction *d, const struct nd_part *asker
 	d->rtt_count = asker->rtt_count;
 	d->rtt_min_us = asker->rtt_min_us;
 	d->rtt_mean_us = asker->rtt_mean_us;
-	d->rtt_p50_us = asker->rtt_p50_us;
-	d->rtt_p90_us = asker->rtt_p90_us;
-	d->rtt_p99_us = asker->rtt_p99_us;
-	d->rtt_p999_us = asker->rtt_p999_us;
+	d->rtt_p50_us = told(asker->rtt_p50_us, asker->rtt_count, 2);
+	d->rtt_p90_us = told(asker->rtt_p90_us, asker->rtt_count, 10);
+	d->rtt_p99_us = told(asker->rtt_p99_us, asker->rtt_count, 100);
+	d->rtt_p999_us = told(asker->rtt_p999_us, asker->rtt_count, 1000);
 	d->rtt_max_us = asker->rtt_max_us;
 }
 
@@ -173,7 +135,7 @@ static int join_direction(const struct nd_join *j)
 		d->transactional = d->transactional ||
 				   (nd_known(j->tx->run.transactions) && j->tx->run.transactions);
 		join_window_sent(d, &j->tx->window);
-		d->tcp = j->tx->tcp;
+		join_tcp(d, j->tx);
 	}
 	if (j->rx)
 		join_window_received(d, &j->rx->window);
@@ -182,9 +144,11 @@ static int join_direction(const struct nd_join *j)
 	if (j->tx && d->transactional)
 		join_round_trips(d, j->tx);
 	join_run(j);
+	r = lossy(d) ? nd_join_ledger(j) : 0;
 	if (lossy(d))
-		join_loss(j);
-	r = nd_join_intervals(j);
+		nd_join_packets(j);
+	if (r == 0)
+		r = nd_join_intervals(j);
 	if (r == 0)
 		r = nd_join_flows(j);
 	return r < 0 ? r : join_steady(d);
@@ -205,7 +169,9 @@ static int ask_direction(struct nd_result *r, const struct nd_result_ask *ask, u
 	d->receiver = client ? "server" : "client";
 	d->load = nd_arena_dup(&r->arena, ask->workload[i].load);
 	d->transport = nd_arena_dup(&r->arena, ask->workload[i].transport);
-	if ((ask->workload[i].load && !d->load) || (ask->workload[i].transport && !d->transport))
+	d->message_sizes = nd_arena_dup(&r->arena, ask->workload[i].sizes);
+	if ((ask->workload[i].sizes && !d->message_sizes) || (ask->workload[i].load && !d->load) ||
+	    (ask->workload[i].transport && !d->transport))
 		return -ENOMEM;
 	d->flows = ask->workload[i].flows;
 	d->message_bytes = ask->workload[i].message_bytes;
@@ -328,6 +294,35 @@ static int join_partial(struct nd_result *r)
 	return 0;
 }
 
+/* Of the whole program's CPU time; where nobody counts cycles, the kernel is believed. */
+static void judge_clock(struct nd_side *side)
+{
+	struct nd_machine *m;
+	double cpu_s;
+
+	if (!side)
+		return;
+	m = &side->machine;
+	cpu_s = m->process_cores * m->seconds;
+	if (nd_known(m->cycles) && cpu_s >= SHORTEST_CPU_S) {
+		m->effective_mhz = (double)m->cycles / cpu_s / 1e6;
+		m->mhz_source = "perf";
+	} else if (!isnan(m->cpu_mhz)) {
+		m->effective_mhz = m->cpu_mhz;
+		m->mhz_source = "the kernel's word, not measured";
+	}
+}
+
+/* Between the ends' first edges, each by its own clock: worth no more than the clocks' error. */
+static void join_start(struct nd_result *r)
+{
+	if (isnan(r->clock_rtt_us) || !r->client || !r->server ||
+	    r->client->start_ns == INT64_MIN || r->server->start_ns == INT64_MIN)
+		return;
+	r->ends_apart_us = fabs((double)r->client->start_ns - (double)r->server->start_ns) /
+			   (double)ND_NS_PER_US;
+}
+
 static bool same_text(const char *a, const char *b)
 {
 	return a && b && *a && !strcmp(a, b);
@@ -365,5 +360,9 @@ int nd_result_join(struct nd_result *r, const struct nd_result_ask *ask, struct 
 	if (e < 0)
 		return nd_fail(err, e, "joining results: out of memory");
 	join_cost(r);
+	nd_join_packet_costs(r);
+	join_start(r);
+	judge_clock(r->client);
+	judge_clock(r->server);
 	return 0;
 }

@@ -177,6 +177,7 @@ static void join_flow_received(const struct nd_direction *d, const struct nd_par
 		ret->received_messages = nd_distinct(rx->rx_unique, rx->rx_messages);
 		ret->duplicate_messages = rx->rx_duplicate;
 		ret->reordered_messages = rx->rx_reordered;
+		ret->dropped_messages = rx->rx_dropped;
 		ret->jitter_us = rx->jitter_us;
 	} else if (d->transactional) {
 		ret->received_messages = rx->rx_messages;
@@ -224,7 +225,7 @@ static int join_spread(struct nd_direction *d)
 	return 0;
 }
 
-/* Of the end that begins: when each flow's first payload left, after the earliest. */
+/* Of the end that begins, by its one clock: when each flow's first payload left, after the earliest. */
 static int join_skew(struct nd_direction *d, const struct nd_list *flows)
 {
 	const struct nd_flow_row *row = flows->v;
@@ -241,6 +242,8 @@ static int join_skew(struct nd_direction *d, const struct nd_list *flows)
 		if (row[i].first_ns != INT64_MIN)
 			v[n++] = (double)row[i].first_ns / (double)ND_NS_PER_MS;
 	nd_spread_of(v, n, &s);
+	if (n < 2)
+		return 0;
 	d->start_skew_ms = s.max - s.min;
 	d->start_skew_p50_ms = s.median - s.min;
 	return 0;

@@ -145,6 +145,11 @@ static int window_figures(const struct nd_os_sample *w, struct nd_arena *a, stru
 	m->involuntary_switches = w->self.involuntary_switches;
 	window_protocols(&w->snmp, m);
 	m->window_interrupts = w->watched_interrupts;
+	m->cgroup_throttled_periods = w->cgroup.throttled_periods;
+	if (nd_known(w->cgroup.throttled_ns))
+		m->cgroup_throttled_ms = (double)w->cgroup.throttled_ns / (double)ND_NS_PER_MS;
+	m->conntrack_count = w->conntrack_count;
+	m->conntrack_max = w->conntrack_max;
 	return has_ticks ? cpu_rows(w, a, m) : 0;
 }
 

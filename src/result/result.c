@@ -2,6 +2,8 @@
 /* A result's life, and finding one's way in it. */
 #include "result/result.h"
 
+#define QUANTILE_BEYOND 10u /* samples, so that the quantile says something */
+
 void nd_result_init(struct nd_result *r)
 {
 	*r = (struct nd_result){ 0 };
@@ -41,4 +43,9 @@ const struct nd_side *nd_result_sender(const struct nd_result *r, const struct n
 const struct nd_side *nd_result_receiver(const struct nd_result *r, const struct nd_direction *d)
 {
 	return d->client_active ? r->server : r->client;
+}
+
+bool nd_quantile_says(uint64_t samples, uint64_t one_of)
+{
+	return samples != ND_UNKNOWN && samples / one_of >= QUANTILE_BEYOND;
 }

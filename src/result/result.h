@@ -49,6 +49,7 @@ struct nd_flow_row {
 	uint64_t window_tx_bytes, window_rx_bytes; /* inside the measured window */
 	uint64_t tx_bytes, rx_bytes, tx_messages, rx_messages, rx_unique, rx_duplicate,
 		rx_reordered; /* whole run */
+	uint64_t rx_dropped;  /* datagrams its socket had no room for; ND_UNKNOWN: not told */
 	uint64_t transactions;
 	int64_t first_ns; /* first payload, ns since the agreed start; INT64_MIN none */
 	double jitter_us;
@@ -60,13 +61,21 @@ struct nd_flow_row {
 /* tcp_info over sampled flows of one workload, sender's side. */
 struct nd_tcp_stats {
 	uint64_t flows_sampled;
-	uint64_t retransmits; /* all flows, whole run */
+	uint64_t window_retransmits; /* all flows, measured window; ND_UNKNOWN: not all were read */
+	uint64_t retransmits;        /* all flows, whole run */
+	uint64_t rtt_samples;        /* whole run */
 	double rtt_min_us, rtt_mean_us, rtt_p99_us;
 	double cwnd_mean_segments;
 	uint64_t mss_bytes;
 	const char *cc; /* read back from the sockets */
 	double rwnd_limited_ratio, sndbuf_limited_ratio, cwnd_limited_ratio; /* of busy time */
 	double delivery_rate_bps; /* mean of last samples */
+};
+
+/* Round trips of so many times a power of ten: .tenth 0..9 of 10^decade us each; decade 0 begins at 0. */
+struct nd_rtt_tenth {
+	uint64_t decade, tenth;
+	uint64_t count;
 };
 
 /* One workload as this end saw it. */
@@ -79,11 +88,18 @@ struct nd_part {
 	struct nd_tcp_stats tcp;      /* ND_UNKNOWN members when not TCP */
 	double jitter_us;             /* mean over flows, RFC 3550 */
 	uint64_t sndbuf_bytes, rcvbuf_bytes, path_mtu_bytes; /* effective, first flow */
+	const char *peer_address; /* whom this end called: the first flow's; NULL */
 	bool nodelay;
 	/* rr: round trips */
 	uint64_t rtt_count;
 	double rtt_min_us, rtt_mean_us, rtt_p50_us, rtt_p90_us, rtt_p99_us, rtt_p999_us, rtt_max_us;
+	double rtt_stddev_us;
+	struct nd_list rtt_tenths; /* struct nd_rtt_tenth: those with round trips in them, ascending */
 	const char *tx_technique, *rx_technique, *engine, *pacer;
+	/* datagrams sent in the window: calls, time from one to the next, how many each handed over */
+	uint64_t send_calls;
+	double gap_p50_us, gap_p99_us, gap_max_us;
+	double burst_p50, burst_p99, burst_max;
 };
 
 struct nd_cpu_row {
@@ -107,6 +123,12 @@ struct nd_machine {
 	uint64_t voluntary_switches, involuntary_switches;
 	double nice_cores, iowait_cores; /* parts of user_cores and idle_cores */
 	double cpu_mhz;                  /* first CPU's clock at the end; the caller's */
+	double effective_mhz;            /* while this program ran; derived by nd_result_join() */
+	const char *mhz_source;          /* where it is from, likewise */
+	/* of the control groups of this program */
+	uint64_t cgroup_throttled_periods;
+	double cgroup_throttled_ms;              /* all CPUs and groups together */
+	uint64_t conntrack_count, conntrack_max; /* levels at the window's end */
 	/* differences over the window, all programs of this network namespace */
 	uint64_t window_interrupts; /* of the lines of /proc/interrupts that were watched */
 	uint64_t window_tcp_in_segs, window_tcp_out_segs, window_tcp_retrans_segs,
@@ -153,7 +175,7 @@ struct nd_flow_joint {
 	double goodput_bps, offered_bps;     /* in the window */
 	uint64_t sent_bytes, received_bytes; /* whole run */
 	uint64_t sent_messages, received_messages, lost_messages, duplicate_messages,
-		reordered_messages;
+		reordered_messages, dropped_messages;
 	uint64_t sends, reads; /* completed calls, whole run */
 	double jitter_us;
 	uint64_t retransmits, rtt_us, cwnd_segments;
@@ -189,8 +211,50 @@ struct nd_loss {
 	uint64_t received; /* distinct, read by the program */
 	uint64_t lost;     /* sent - received */
 	uint64_t duplicate, reordered;
+	uint64_t tail;     /* the last ones: numbers behind the highest that came */
 	uint64_t unplaced; /* lost and in none of the rows: the network in between */
 	double lost_ratio; /* of sent */
+};
+
+/* One stage of the way of datagrams, whole run. Over all stages .lost_here and what was read add up to what was
+ * offered. */
+struct nd_ledger_row {
+	const char *stage, *at; /* "sender", "between", "receiver" */
+	uint64_t counted;       /* passed on; ND_UNKNOWN: nobody counts them */
+	uint64_t lost_here;     /* of this direction */
+	uint64_t dropped;       /* by the counter, all programs' */
+	const char *source, *note;
+};
+
+/* Packets per second in the measured window: of the programs, the stacks, the interfaces. */
+struct nd_packets {
+	double sent_per_s, read_per_s;
+	double tx_stack_per_s, rx_stack_per_s; /* passes of these datagrams, by the program */
+	double udp_out_per_s, udp_in_per_s;    /* by the kernels, all programs' */
+	double tx_wire_per_s, rx_wire_per_s;   /* by the interfaces, all programs' */
+	const char *tx_nic, *rx_nic;
+	double sender_cpu_s_per_mpkt, receiver_cpu_s_per_mpkt;
+	uint64_t send_calls;
+	double gap_p50_us, gap_p99_us, gap_max_us;
+	double burst_p50, burst_p99, burst_max;
+};
+
+/* One run of a search for the highest rate. */
+struct nd_trial {
+	uint64_t number;
+	double asked_per_s, offered_per_s, delivered_per_s;
+	uint64_t sent, lost; /* whole run, refused ones included */
+	double lost_ratio;
+	bool passed, reached;
+	const char *purpose;
+};
+
+struct nd_search {
+	double bound_ratio, trial_s;
+	double found_per_s, passed_per_s, failed_per_s;
+	uint64_t retests, retests_passed;
+	const char *limit, *confidence;
+	struct nd_list trials; /* struct nd_trial */
 };
 
 struct nd_direction {
@@ -203,7 +267,8 @@ struct nd_direction {
 	bool client_active; /* the client is the sender */
 	bool datagram, transactional;
 	uint64_t message_bytes, asked_rate_bps, asked_rate_ops; /* rates: 0 unlimited */
-	uint64_t asked_bytes;                                   /* 0: the test ends by time */
+	const char *message_sizes; /* that datagrams take in turn, in words; NULL: one */
+	uint64_t asked_bytes;      /* 0: the test ends by time */
 	/* the measured window, receiver's count */
 	double goodput_bps, offered_bps;
 	uint64_t received_bytes, sent_bytes;
@@ -216,7 +281,9 @@ struct nd_direction {
 		total_received_messages;
 	bool agreed; /* both ends counted the same: bytes of a stream, datagrams */
 	double jitter_us;
-	struct nd_loss loss; /* datagrams */
+	struct nd_loss loss;   /* datagrams */
+	struct nd_list ledger; /* struct nd_ledger_row: the same as stages */
+	struct nd_packets packets;
 	struct nd_tcp_stats tcp;
 	struct nd_spread_rows spread; /* goodput over flows, from 2 flows on */
 	double start_skew_ms;         /* latest minus earliest first payload over flows */
@@ -234,6 +301,48 @@ struct nd_direction {
 	double steady;             /* 1 steady, 0 not, NAN fewer than 4 intervals */
 	struct nd_list intervals;  /* struct nd_interval_joint */
 	struct nd_list flow_rows;  /* struct nd_flow_joint */
+};
+
+/* One client of a group, one of its directions. */
+struct nd_group_member {
+	uint64_t number;    /* in the order in which they came, from 1 on */
+	const char *client; /* host and address, for people */
+	const char *address;
+	const char *direction; /* label */
+	bool complete;         /* counts in the group's total */
+	uint64_t flows;
+	/* its own measured window, receiver's count */
+	double goodput_bps, offered_bps, messages_per_s, transactions_per_s;
+	uint64_t received_bytes;
+	uint64_t offered, lost; /* datagrams, whole run */
+	double lost_ratio;
+	double share_ratio;                  /* of the group's total */
+	double first_ms, last_ms;            /* first payload of its flows, by the server's clock */
+	double window_start_s, window_end_s; /* all after the agreed start */
+	const char *error;                   /* why it is not complete */
+};
+
+/* What the complete members of a group reached together in one direction. */
+struct nd_group_total {
+	const char *direction;
+	uint64_t members, flows;
+	double goodput_bps, offered_bps, messages_per_s, transactions_per_s;
+	uint64_t received_bytes, offered, lost;
+	double lost_ratio;
+	double window_start_s, window_s; /* what the members' windows have in common */
+	double overlap_ratio; /* of the time from the first one's begin to the last one's end */
+	double start_skew_ms; /* over all flows of all members */
+};
+
+/* Clients that began together at one server. */
+struct nd_group {
+	const char *name;
+	uint64_t expected, complete;
+	double clocks_within_us; /* how far a client's clock may have been off */
+	bool partial;
+	const char *partial_reason;
+	struct nd_list totals;  /* struct nd_group_total, one per direction */
+	struct nd_list members; /* struct nd_group_member, by direction, then by number */
 };
 
 struct nd_warning {
@@ -262,16 +371,22 @@ struct nd_result {
 	double clock_offset_us,
 		clock_rtt_us;      /* server's clock minus client's, min-RTT estimate, its RTT */
 	double clock_drift_us;     /* offset after minus before */
+	double ends_apart_us;      /* both ends' first edges; NAN without .clock_rtt_us */
 	struct nd_list directions; /* struct nd_direction */
 	struct nd_side *client, *server; /* NULL: not told */
 	struct nd_list warnings;         /* struct nd_warning */
+	struct nd_search *search;        /* of which this was the last run; NULL: none */
+	const struct nd_repeats *repeats; /* borrowed, of which this was the last run; NULL: none */
+	struct nd_group *group;          /* of which this was one client; NULL: none */
 };
 
 /* Rows. */
 extern const struct nd_table nd_side_table, nd_part_table, nd_interval_table, nd_flow_row_table,
 	nd_direction_table, nd_result_table, nd_warning_table, nd_interval_joint_table,
 	nd_machine_table, nd_host_table, nd_nic_facts_table, nd_totals_table, nd_tcp_table,
-	nd_cpu_table, nd_flow_joint_table, nd_loss_table, nd_spread_table;
+	nd_cpu_table, nd_flow_joint_table, nd_loss_table, nd_spread_table, nd_ledger_table,
+	nd_packets_table, nd_trial_table, nd_search_table, nd_rtt_tenth_table, nd_group_table, nd_group_total_table,
+	nd_group_member_table;
 
 #define ND_RESULT_SCHEMA 1
 
@@ -294,6 +409,7 @@ struct nd_result_ask {
 		bool transactions; /* counts answers rather than bytes: rr */
 		uint64_t flows, message_bytes, total_bytes, rate_bps, rate_ops;
 		const char *load, *transport;
+		const char *sizes; /* in words; NULL: one */
 	} workload[8];
 
 	double window_s; /* asked measured window; NAN: the test ends by bytes */
@@ -322,6 +438,17 @@ ND_MUST_CHECK int nd_result_warn(struct nd_result *r);
 ND_MUST_CHECK int nd_machine_from(const struct nd_os_sample *window, const struct nd_os_sample *run,
 				  const char *nic, const char *watched, struct nd_arena *a,
 				  struct nd_machine *ret);
+
+/** nd_group_take() - a member's row of a direction from its result as the server has it. What it points to
+ * lives as long as @r. @server: that end with its rows per flow; NULL: it measured nothing. */
+void nd_group_take(const struct nd_result *r, const struct nd_direction *d,
+		   const struct nd_side *server, struct nd_group_member *ret);
+/** nd_group_sum() - totals and shares from .members, which are in their order. .totals is in @a. -ENOMEM. */
+ND_MUST_CHECK int nd_group_sum(struct nd_group *g, struct nd_arena *a);
+
+/** nd_quantile_says() - whether @samples are enough for a quantile beyond which one sample of so many
+ * lies (10: p90, 100: p99): at least ten must lie there. Unknown is not enough. */
+bool nd_quantile_says(uint64_t samples, uint64_t one_of);
 
 /* Documentation of every key, generated from the rows. */
 void nd_result_schema(struct nd_str *out);

@@ -16,71 +16,43 @@
 #define NONZERO ND_SHOW_NONZERO
 #define COLUMN  ND_SHOW_COLUMN
 #define TRAVELS ND_NOT_REPORT
+#define NO_WIRE ND_NOT_WIRE
 
 /* clang-format off */
 static const struct nd_field interval_rows[] = {
 	ND_U64(I, index, ND_M_NONE, 0, NULL,
 	       "Number of the interval; 0 is the first after the agreed start."),
-	ND_STR(I, phase, 0, NULL, "warmup, measure, cooldown or drain."),
 	ND_U64(I, workload, ND_M_NONE, 0, NULL, "Number of the traffic in the plan."),
-	ND_F64(I, start_s, ND_M_S, 0, NULL,
-	       "True begin after the agreed start, mean over threads."),
-	ND_F64(I, end_s, ND_M_S, 0, NULL, "True end after the agreed start, mean over threads."),
-	ND_F64(I, seconds, ND_M_S, 0, NULL, "True length, mean over threads."),
-	ND_U64(I, tx_bytes, ND_M_BYTES, 0, NULL, "Payload the sockets took."),
-	ND_U64(I, tx_messages, ND_M_COUNT, 0, NULL,
-	       "Sends completed, or datagrams the sockets took."),
-	ND_U64(I, tx_refused, ND_M_COUNT, 0, NULL, "Datagrams the sockets refused."),
-	ND_U64(I, rx_bytes, ND_M_BYTES, 0, NULL, "Payload read."),
-	ND_U64(I, rx_messages, ND_M_COUNT, 0, NULL, "Reads completed, or datagrams read."),
-	ND_U64(I, rx_unique, ND_M_COUNT, 0, NULL, "Datagrams seen for the first time."),
-	ND_U64(I, rx_duplicate, ND_M_COUNT, 0, NULL, "Datagrams seen before."),
-	ND_U64(I, rx_reordered, ND_M_COUNT, 0, NULL, "Datagrams behind a later one."),
+	ND_PLACE_ROWS(I, ""),
+	ND_STRETCH_ROWS(I),
+	ND_COUNTED_ROWS(I),
 	ND_U64(I, rx_lost, ND_M_COUNT, 0, NULL, "Datagrams missing by their sequence numbers."),
-	ND_U64(I, transactions, ND_M_COUNT, 0, NULL, "Answers that came back."),
-	ND_F64(I, tx_bps, ND_M_BITRATE, 0, NULL,
-	       "Each thread's bytes over its own true length, summed."),
-	ND_F64(I, rx_bps, ND_M_BITRATE, 0, NULL,
-	       "Each thread's bytes over its own true length, summed."),
-	ND_U64(I, tcp_retransmits, ND_M_COUNT, 0, NULL, "TCP segments sent again, sampled flows."),
+	ND_U64(I, tcp_retransmits, ND_M_COUNT, 0, NULL, "TCP segments sent again, all flows; null when a thread has more flows than it reads at an edge."),
 	ND_ROWS_END
 };
 
 static const struct nd_field totals_rows[] = {
-	ND_F64(T, seconds, ND_M_S, 0, NULL, "True length, mean over threads."),
 	ND_U64(T, start_ns, ND_M_NS, 0, NULL,
 	       "True begin after the agreed start, mean over threads."),
 	ND_U64(T, end_ns, ND_M_NS, 0, NULL, "True end after the agreed start, mean over threads."),
-	ND_F64(T, tx_bps, ND_M_BITRATE, 0, NULL,
-	       "Each thread's bytes over its own true length, summed."),
-	ND_F64(T, rx_bps, ND_M_BITRATE, 0, NULL,
-	       "Each thread's bytes over its own true length, summed."),
-	ND_U64(T, tx_bytes, ND_M_BYTES, 0, NULL, "Payload the sockets took."),
-	ND_U64(T, tx_messages, ND_M_COUNT, 0, NULL,
-	       "Sends completed, or datagrams the sockets took."),
+	ND_STRETCH_ROWS(T),
+	ND_COUNTED_ROWS(T),
 	ND_U64(T, tx_calls, ND_M_COUNT, 0, NULL, "System calls made to send."),
 	ND_U64(T, tx_blocked, ND_M_COUNT, 0, NULL, "Times a socket was full."),
-	ND_U64(T, tx_refused, ND_M_COUNT, 0, NULL, "Datagrams the sockets refused."),
 	ND_U64(T, tx_stacked, ND_M_COUNT, 0, NULL,
 	       "Passes of datagrams through the sender's stack; with segmentation offload one for many."),
 	ND_U64(T, tx_zerocopy, ND_M_COUNT, 0, NULL, "Sends without a copy that were completed."),
 	ND_U64(T, tx_copied, ND_M_COUNT, 0, NULL, "Of them those that the kernel copied after all."),
-	ND_U64(T, rx_bytes, ND_M_BYTES, 0, NULL, "Payload read."),
-	ND_U64(T, rx_messages, ND_M_COUNT, 0, NULL, "Reads completed, or datagrams read."),
 	ND_U64(T, rx_calls, ND_M_COUNT, 0, NULL, "System calls made to receive."),
 	ND_U64(T, rx_stacked, ND_M_COUNT, 0, NULL,
 	       "Pieces in which datagrams came from the socket; with coalescing one for many."),
 	ND_U64(T, rx_dropped, ND_M_COUNT, 0, NULL, "Datagrams that the sockets had no room for."),
-	ND_U64(T, rx_unique, ND_M_COUNT, 0, NULL, "Datagrams seen for the first time."),
-	ND_U64(T, rx_duplicate, ND_M_COUNT, 0, NULL, "Datagrams seen before."),
-	ND_U64(T, rx_reordered, ND_M_COUNT, 0, NULL, "Datagrams behind a later one."),
 	ND_U64(T, rx_foreign, ND_M_COUNT, 0, NULL,
 	       "Datagrams that belong to no flow of the test; counted nowhere else."),
 	ND_U64(T, rx_corrupt, ND_M_BYTES, 0, NULL,
 	       "Payload that differs from the pattern (--verify)."),
 	ND_U64(T, rx_highest, ND_M_COUNT, 0, NULL,
 	       "Datagrams known sent by their sequence numbers."),
-	ND_U64(T, transactions, ND_M_COUNT, 0, NULL, "Answers that came back."),
 	ND_ROWS_END
 };
 
@@ -90,36 +62,27 @@ static const struct nd_field flow_rows[] = {
 	ND_U64(F, window_tx_bytes, ND_M_BYTES, 0, NULL,
 	       "Payload the socket took in the measured window."),
 	ND_U64(F, window_rx_bytes, ND_M_BYTES, 0, NULL, "Payload read in the measured window."),
-	ND_U64(F, tx_bytes, ND_M_BYTES, 0, NULL, "Payload the socket took in the whole run."),
-	ND_U64(F, rx_bytes, ND_M_BYTES, 0, NULL, "Payload read in the whole run."),
-	ND_U64(F, tx_messages, ND_M_COUNT, 0, NULL,
-	       "Sends completed, or datagrams the socket took."),
-	ND_U64(F, rx_messages, ND_M_COUNT, 0, NULL, "Reads completed, or datagrams read."),
-	ND_U64(F, rx_unique, ND_M_COUNT, 0, NULL, "Datagrams seen for the first time."),
-	ND_U64(F, rx_duplicate, ND_M_COUNT, 0, NULL, "Datagrams seen before."),
-	ND_U64(F, rx_reordered, ND_M_COUNT, 0, NULL, "Datagrams behind a later one."),
-	ND_U64(F, transactions, ND_M_COUNT, 0, NULL, "Answers that came back."),
+	ND_COUNTED_ROWS(F), /* whole run */
+	ND_U64(F, rx_dropped, ND_M_COUNT, 0, NULL, "Datagrams that its socket had no room for; null when it does not tell."),
+	ND_FLOW_ROWS(F),
 	ND_I64(F, first_ns, ND_M_NS, 0, NULL, "First payload, after the agreed start."),
-	ND_F64(F, jitter_us, ND_M_US, 0, NULL, "RFC 3550's jitter."),
-	ND_U64(F, retransmits, ND_M_COUNT, 0, NULL, "TCP segments sent again."),
-	ND_U64(F, rtt_us, ND_M_US, 0, NULL, "TCP's smoothed round-trip time at the end."),
-	ND_U64(F, cwnd_segments, ND_M_COUNT, 0, NULL, "TCP's congestion window at the end."),
-	ND_STR(F, error, 0, NULL, "What ended the flow early."),
-	ND_U64(F, group, ND_M_NONE, 0, NULL,
-	       "Number of the port it came to, where a tool counts per port."),
 	ND_ROWS_END
 };
 
 static const struct nd_field tcp_rows[] = {
 	ND_U64(V, flows_sampled, ND_M_COUNT, 0, "flows sampled",
-	       "Flows whose tcp_info was read while the test ran."),
+	       "Flows whose tcp_info was read; of multipath TCP, each flow's first subflow's."),
+	ND_U64(V, window_retransmits, ND_M_COUNT, TEXT, "retransmits in the window",
+	       "Segments sent again in the measured window, all flows; null when a thread has more "
+	       "flows than it reads at an edge."),
 	ND_U64(V, retransmits, ND_M_COUNT, TEXT, "retransmits in the whole run",
 	       "Segments sent again, all flows, whole run."),
-	ND_F64(V, rtt_min_us, ND_M_US, TEXT, "RTT min", "Smallest round-trip time."),
-	ND_F64(V, rtt_mean_us, ND_M_US, TEXT, "mean",
-	       "Mean of the smoothed round-trip times sampled."),
+	ND_F64(V, rtt_min_us, ND_M_US, TEXT, "RTT min",
+	       "Smallest of the smoothed round-trip times sampled in the whole run."),
+	ND_F64(V, rtt_mean_us, ND_M_US, TEXT, "mean", "Mean of them."),
 	ND_F64(V, rtt_p99_us, ND_M_US, TEXT, "p99",
-	       "99 % of the smoothed round-trip times sampled were not longer."),
+	       "99 % of them were not longer; null with fewer than 1000 samples."),
+	ND_U64(V, rtt_samples, ND_M_COUNT, TEXT, "RTT samples", "How many were sampled."),
 	ND_F64(V, cwnd_mean_segments, ND_M_COUNT, TEXT, "cwnd in segments",
 	       "Mean congestion window."),
 	ND_U64(V, mss_bytes, ND_M_BYTES, TEXT, "MSS", "Segment size."),
@@ -134,6 +97,13 @@ static const struct nd_field tcp_rows[] = {
 	       "Share of the busy time in which the send buffer was the limit."),
 	ND_F64(V, delivery_rate_bps, ND_M_BITRATE, 0, "delivery rate",
 	       "Mean over flows of TCP's last delivery rate."),
+	ND_ROWS_END
+};
+
+static const struct nd_field rtt_tenth_rows[] = {
+	ND_U64(struct nd_rtt_tenth, decade, ND_M_NONE, 0, NULL, "Power of ten, in us."),
+	ND_U64(struct nd_rtt_tenth, tenth, ND_M_NONE, 0, NULL, "Which tenth of the next power."),
+	ND_U64(struct nd_rtt_tenth, count, ND_M_COUNT, 0, NULL, "Round trips."),
 	ND_ROWS_END
 };
 
@@ -154,12 +124,16 @@ static const struct nd_field part_rows[] = {
 	       "Receive buffer in force on the first flow, likewise doubled."),
 	ND_U64(P, path_mtu_bytes, ND_M_BYTES, TEXT, "path MTU",
 	       "Largest packet the path carries, first flow."),
+	ND_STR(P, peer_address, 0, NULL, "Address that the first flow of this end connected to; null at the end that accepted."),
 	ND_BOOL(P, nodelay, 0, "TCP_NODELAY", "TCP_NODELAY was in force."),
 	ND_RTT_ROWS(P),
+	ND_F64(P, rtt_stddev_us, ND_M_US, ND_HIDE_PEER, NULL, "Standard deviation of round trips."),
+	ND_LIST(P, rtt_tenths, ND_HIDE_PEER, NULL, "How many took how long.", &nd_rtt_tenth_table),
 	ND_STR(P, engine, TEXT, "engine", "How waiting and system calls were done."),
 	ND_STR(P, tx_technique, TEXT, "sent by", "How payload was sent."),
 	ND_STR(P, rx_technique, TEXT, "received by", "How payload was received."),
 	ND_STR(P, pacer, TEXT, "paced by", "What kept the rate that was asked for."),
+	ND_CALLS_ROWS(P, TRAVELS),
 	ND_ROWS_END
 };
 
@@ -216,6 +190,21 @@ static const struct nd_field machine_rows[] = {
 	ND_F64(M, iowait_cores, ND_M_CORES, 0, NULL,
 	       "The part of idle_cores that waited for disks."),
 	ND_F64(M, cpu_mhz, ND_M_MHZ, 0, NULL, "Clock of the first CPU at the end of the run."),
+	ND_F64(M, effective_mhz, ND_M_MHZ, TEXT | NO_WIRE, "clock",
+	       "Clock of the CPUs while this program ran, in the window; mhz_source tells whether "
+	       "it was measured."),
+	ND_STR(M, mhz_source, TEXT | NO_WIRE, "clock by",
+	       "perf: this program's cycles over its CPU time; else the kernel's word for one CPU "
+	       "at the end of the run."),
+	ND_U64(M, cgroup_throttled_periods, ND_M_COUNT, NONZERO, "periods of used up CPU quota",
+	       "Periods in which the CPU quota of a control group of this program was used up, in "
+	       "the window."),
+	ND_F64(M, cgroup_throttled_ms, ND_M_MS, NONZERO, "CPUs held back by the quota for",
+	       "Time for which it held CPUs back, in the window, all CPUs and groups together."),
+	ND_U64(M, conntrack_count, ND_M_COUNT, TEXT, "connections tracked",
+	       "Connections that connection tracking held at the end of the window."),
+	ND_U64(M, conntrack_max, ND_M_COUNT, TEXT, "of at most",
+	       "Connections that it may hold; null where it is not in use."),
 	ND_U64(M, window_interrupts, ND_M_COUNT, 0, NULL,
 	       "Interrupts of the sources that were asked for, in the window."),
 	ND_U64(M, window_tcp_in_segs, ND_M_COUNT, 0, NULL,
@@ -330,6 +319,9 @@ const struct nd_table nd_flow_row_table = {
 	.name = "flow_row", .size = sizeof(F), .rows = flow_rows, .columns = true
 };
 const struct nd_table nd_tcp_table = { .name = "tcp", .size = sizeof(V), .rows = tcp_rows };
+const struct nd_table nd_rtt_tenth_table = { .name = "rtt_tenth",
+					     .size = sizeof(struct nd_rtt_tenth),
+					     .rows = rtt_tenth_rows };
 const struct nd_table nd_part_table = { .name = "part", .size = sizeof(P), .rows = part_rows };
 const struct nd_table nd_cpu_table = {
 	.name = "cpu", .size = sizeof(C), .rows = cpu_rows, .columns = true

@@ -5,20 +5,27 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "result/int.h"
+#include "result/scale.h"
 
-#define BUSY_RATIO    0.95
-#define STEAL_RATIO   0.02
-#define SKEW_RATIO    0.01 /* of the window */
-#define WINDOW_RATIO  0.01 /* true length against the one asked for */
-#define LOSS_RATIO    0.01
-#define MISSED_RATIO  0.02 /* of the asked rate */
-#define CLOCK_RTT_US  10000.0
-#define LINUX_DOUBLES 2u /* SO_SNDBUF and SO_RCVBUF: half is for bookkeeping */
-#define TIMES(n)      ((n) == 1 ? "" : "s")
-#define NUMBER(n)     ((unsigned long long)(n))
+#define BUSY_RATIO      0.95
+#define STEAL_RATIO     0.02
+#define SKEW_RATIO      0.01 /* of the window */
+#define WINDOW_RATIO    0.01 /* true length against the one asked for */
+#define LOSS_RATIO      0.01
+#define MISSED_RATIO    0.02 /* of the asked rate */
+#define CLOCK_RTT_US    10000.0
+#define CONNTRACK_RATIO 0.9
+#define LINUX_DOUBLES   2u /* SO_SNDBUF and SO_RCVBUF: half is for bookkeeping */
+#define TIMES(n)        ((n) == 1 ? "" : "s")
+#define NUMBER(n)       ((unsigned long long)(n))
+#define FIGURE(v, m)    (figure_of((v), (m)).text) /* lives until the end of the expression */
+#define RATE(v)         FIGURE(v, ND_M_BITRATE)
+#define SHARE(v)        FIGURE(v, ND_M_RATIO)
+#define SIZE(n)         FIGURE((double)(n), ND_M_BYTES)
 
 /* What a row looks at. Sides of a direction are NULL when not told. */
 struct subject {
@@ -36,6 +43,21 @@ struct row {
 	bool (*holds)(const struct subject *s);
 	void (*say)(const struct subject *s, struct nd_str *out);
 };
+
+/* A figure as the text report has it, for a sentence. */
+struct figure {
+	char text[32];
+};
+
+static struct figure figure_of(double value, enum nd_measure m)
+{
+	struct figure ret = { 0 };
+	nd_auto_str text = { 0 };
+
+	nd_scaled_text(&text, value, m);
+	(void)snprintf(ret.text, sizeof(ret.text), "%s", nd_str_text(&text)); /* fits */
+	return ret;
+}
 
 static bool some(uint64_t v)
 {
@@ -93,10 +115,10 @@ static void say_bound(const struct subject *s, const struct nd_side *side, struc
 {
 	const struct nd_machine *m = &side->machine;
 
-	nd_str_addf(out, "%s: CPU %llu was %.1f %% busy", name_of(s, side), NUMBER(m->busiest_cpu),
-		    m->busiest_ratio * 100);
+	nd_str_addf(out, "%s: CPU %llu was %s busy", name_of(s, side), NUMBER(m->busiest_cpu),
+		    SHARE(m->busiest_ratio));
 	if (!isnan(m->busiest_softirq_ratio))
-		nd_str_addf(out, " (irq and softirq %.1f %%)", m->busiest_softirq_ratio * 100);
+		nd_str_addf(out, " (irq and softirq %s)", SHARE(m->busiest_softirq_ratio));
 	nd_str_add(out, ": one core may be what limits the result");
 }
 
@@ -140,6 +162,21 @@ static bool clamped(uint64_t asked, uint64_t effective)
 	return some(asked) && nd_known(effective) && asked > effective / LINUX_DOUBLES;
 }
 
+/* @max: of the system's setting, which may be unknown. */
+struct buffer {
+	const char *what, *setting;
+	uint64_t asked, effective, max;
+};
+
+static void say_buffer(const char *name, const struct buffer *b, struct nd_str *out)
+{
+	nd_str_addf(out, "%s: a %s buffer of %s was asked for, the kernel gave %s (half of %s)",
+		    name, b->what, SIZE(b->asked), SIZE((double)b->effective / LINUX_DOUBLES),
+		    SIZE(b->effective));
+	if (nd_known(b->max))
+		nd_str_addf(out, "; %s is %s", b->setting, SIZE(b->max));
+}
+
 static bool sndbuf_is_clamped(const struct subject *s)
 {
 	return clamped(s->r->asked_sndbuf_bytes, effective_sndbuf(s));
@@ -147,14 +184,10 @@ static bool sndbuf_is_clamped(const struct subject *s)
 
 static void say_sndbuf(const struct subject *s, struct nd_str *out)
 {
-	nd_str_addf(out,
-		    "%s: a send buffer of %llu bytes was asked for, the kernel gave %llu "
-		    "(half of %llu)",
-		    name_of(s, s->sender), NUMBER(s->r->asked_sndbuf_bytes),
-		    NUMBER(effective_sndbuf(s) / LINUX_DOUBLES), NUMBER(effective_sndbuf(s)));
-	if (nd_known(s->sender->host.wmem_max_bytes))
-		nd_str_addf(out, "; net.core.wmem_max is %llu",
-			    NUMBER(s->sender->host.wmem_max_bytes));
+	say_buffer(name_of(s, s->sender),
+		   &(struct buffer){ "send", "net.core.wmem_max", s->r->asked_sndbuf_bytes,
+				     effective_sndbuf(s), s->sender->host.wmem_max_bytes },
+		   out);
 }
 
 static bool rcvbuf_is_clamped(const struct subject *s)
@@ -164,14 +197,10 @@ static bool rcvbuf_is_clamped(const struct subject *s)
 
 static void say_rcvbuf(const struct subject *s, struct nd_str *out)
 {
-	nd_str_addf(out,
-		    "%s: a receive buffer of %llu bytes was asked for, the kernel gave %llu "
-		    "(half of %llu)",
-		    name_of(s, s->receiver), NUMBER(s->r->asked_rcvbuf_bytes),
-		    NUMBER(effective_rcvbuf(s) / LINUX_DOUBLES), NUMBER(effective_rcvbuf(s)));
-	if (nd_known(s->receiver->host.rmem_max_bytes))
-		nd_str_addf(out, "; net.core.rmem_max is %llu",
-			    NUMBER(s->receiver->host.rmem_max_bytes));
+	say_buffer(name_of(s, s->receiver),
+		   &(struct buffer){ "receive", "net.core.rmem_max", s->r->asked_rcvbuf_bytes,
+				     effective_rcvbuf(s), s->receiver->host.rmem_max_bytes },
+		   out);
 }
 
 static bool qdisc_dropped(const struct subject *s)
@@ -210,8 +239,9 @@ static bool is_skewed(const struct subject *s)
 
 static void say_skew(const struct subject *s, struct nd_str *out)
 {
-	nd_str_addf(out, "%s: flows started up to %.1f ms apart, %.1f %% of the measured window",
-		    s->d->label, s->d->start_skew_ms, s->d->start_skew_ms / 10 / s->d->window_s);
+	nd_str_addf(out, "%s: flows started up to %s apart, %s of the measured window", s->d->label,
+		    FIGURE(s->d->start_skew_ms, ND_M_MS),
+		    SHARE(s->d->start_skew_ms / 1e3 / s->d->window_s));
 }
 
 static bool is_stolen(const struct subject *s)
@@ -221,8 +251,8 @@ static bool is_stolen(const struct subject *s)
 
 static void say_steal(const struct subject *s, struct nd_str *out)
 {
-	nd_str_addf(out, "%s: the hypervisor took %.1f %% of the CPU time for other machines",
-		    name_of(s, s->side), s->side->machine.steal_ratio * 100);
+	nd_str_addf(out, "%s: the hypervisor took %s of the CPU time for other machines",
+		    name_of(s, s->side), SHARE(s->side->machine.steal_ratio));
 }
 
 static bool is_unsteady(const struct subject *s)
@@ -246,8 +276,7 @@ static void say_unsteady(const struct subject *s, struct nd_str *out)
 		high = ND_MAX(high, v);
 	}
 	if (!s->d->transactional && low <= high)
-		nd_str_addf(out, ": intervals range from %.1f to %.1f Mbit/s", low / 1e6,
-			    high / 1e6);
+		nd_str_addf(out, ": intervals range from %s to %s", RATE(low), RATE(high));
 	nd_str_add(out, "; the mean is of little meaning, run longer");
 }
 
@@ -271,8 +300,8 @@ static bool window_is_off(const struct subject *s)
 
 static void say_window(const struct subject *s, struct nd_str *out)
 {
-	nd_str_addf(out, "%s: the measured window was %.3f s long, asked were %.3f s", s->d->label,
-		    s->d->window_s, s->d->asked_window_s);
+	nd_str_addf(out, "%s: the measured window was %s long, asked were %s", s->d->label,
+		    FIGURE(s->d->window_s, ND_M_S), FIGURE(s->d->asked_window_s, ND_M_S));
 }
 
 static bool flows_failed(const struct subject *s)
@@ -317,9 +346,8 @@ static bool clock_is_uncertain(const struct subject *s)
 static void say_clock(const struct subject *s, struct nd_str *out)
 {
 	nd_str_addf(out,
-		    "the best of the clock exchanges took %.1f ms: the common start may be off by "
-		    "%.1f ms",
-		    s->r->clock_rtt_us / 1e3, s->r->clock_rtt_us / 2e3);
+		    "the best of the clock exchanges took %s: the common start may be off by %s",
+		    FIGURE(s->r->clock_rtt_us, ND_M_US), FIGURE(s->r->clock_rtt_us / 2, ND_M_US));
 }
 
 static bool is_unlimited(const struct subject *s)
@@ -333,9 +361,9 @@ static bool is_unlimited(const struct subject *s)
 static void say_unlimited(const struct subject *s, struct nd_str *out)
 {
 	nd_str_addf(out,
-		    "%s: the sender's rate was not limited and %.1f %% was lost: a rate that the "
+		    "%s: the sender's rate was not limited and %s was lost: a rate that the "
 		    "receiver can take says more (-b)",
-		    s->d->label, s->d->loss.lost_ratio * 100);
+		    s->d->label, SHARE(s->d->loss.lost_ratio));
 }
 
 /* Messages per second that the sender came to. */
@@ -343,6 +371,8 @@ static double offered_ops(const struct nd_direction *d)
 {
 	if (d->transactional)
 		return d->transactions_per_s;
+	if (!isnan(d->packets.sent_per_s))
+		return d->packets.sent_per_s;
 	return some(d->message_bytes) ? d->offered_bps / 8 / (double)d->message_bytes : (double)NAN;
 }
 
@@ -375,12 +405,12 @@ static void say_missed(const struct subject *s, struct nd_str *out)
 	const struct nd_direction *d = s->d;
 
 	if (missed(d->offered_bps, d->asked_rate_bps))
-		nd_str_addf(out, "%s: %.1f Mbit/s were asked for, the sender came to %.1f",
-			    d->label, (double)d->asked_rate_bps / 1e6, d->offered_bps / 1e6);
+		nd_str_addf(out, "%s: %s were asked for, the sender came to %s", d->label,
+			    RATE((double)d->asked_rate_bps), RATE(d->offered_bps));
 	else
-		nd_str_addf(out,
-			    "%s: %llu messages per second were asked for, the sender came to %.1f",
-			    d->label, NUMBER(d->asked_rate_ops), offered_ops(d));
+		nd_str_addf(out, "%s: %s messages were asked for, the sender came to %s", d->label,
+			    FIGURE((double)d->asked_rate_ops, ND_M_RATE),
+			    FIGURE(offered_ops(d), ND_M_RATE));
 	nd_str_add(out,
 		   ": its CPU or what it sends to held it back, and a stall is not made up for");
 }
@@ -402,6 +432,60 @@ static void say_nothing_moved(const struct subject *s, struct nd_str *out)
 	nd_str_addf(out,
 		    "%s: engine null moves nothing: the figures are what the program itself costs",
 		    s->d->label);
+}
+
+static bool is_one_of(const char *name, const char *a, const char *b)
+{
+	return name && (!strcmp(name, a) || !strcmp(name, b));
+}
+
+/* Payload that no program has written, or read. */
+static bool sends_pages(const struct subject *s)
+{
+	const struct nd_part *p = nd_result_part(s->sender, s->d->workload);
+
+	return p && is_one_of(p->tx_technique, "splice", "sendfile");
+}
+
+static bool drops_payload(const struct subject *s)
+{
+	const struct nd_part *p = nd_result_part(s->receiver, s->d->workload);
+
+	return p && !s->d->datagram && is_one_of(p->rx_technique, "splice", "trunc");
+}
+
+static bool is_uncopied(const struct subject *s)
+{
+	return sends_pages(s) || drops_payload(s);
+}
+
+static void say_uncopied(const struct subject *s, struct nd_str *out)
+{
+	const char *where = !drops_payload(s) ? "at the sender"
+			    : sends_pages(s)  ? "at either end"
+					      : "at the receiver";
+
+	nd_str_addf(out, "%s: no copy %s: measures the stack, not an application", s->d->label,
+		    where);
+}
+
+/* Sends that were to be without a copy, and were not. */
+static bool is_copied(const struct subject *s)
+{
+	const struct nd_part *p = nd_result_part(s->sender, s->d->workload);
+
+	return p && some(p->run.tx_zerocopy) && some(p->run.tx_copied);
+}
+
+static void say_copied(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_totals *c = &nd_result_part(s->sender, s->d->workload)->run;
+
+	nd_str_addf(
+		out,
+		"%s: of %llu sends without a copy the kernel copied %llu after all: on this way "
+		"it costs more than it saves",
+		s->d->label, NUMBER(c->tx_zerocopy), NUMBER(c->tx_copied));
 }
 
 static uint64_t corrupt_bytes(const struct subject *s)
@@ -436,6 +520,43 @@ static void say_fragments(const struct subject *s, struct nd_str *out)
 		    name_of(s, s->side), NUMBER(s->side->machine.ip_frag_creates));
 }
 
+/* Periods in which the quota of a control group was used up before their end. */
+static bool is_throttled(const struct subject *s)
+{
+	return some(s->side->machine.cgroup_throttled_periods);
+}
+
+static void say_throttled(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_machine *m = &s->side->machine;
+
+	nd_str_addf(out, "%s: the CPU quota of its control group was used up in %llu period%s",
+		    name_of(s, s->side), NUMBER(m->cgroup_throttled_periods),
+		    TIMES(m->cgroup_throttled_periods));
+	if (isfinite(m->cgroup_throttled_ms))
+		nd_str_addf(out, ", CPUs stood still for %s in all",
+			    FIGURE(m->cgroup_throttled_ms, ND_M_MS));
+	nd_str_add(out, ": the quota may be what limits the result");
+}
+
+static bool conntrack_is_full(const struct subject *s)
+{
+	const struct nd_machine *m = &s->side->machine;
+
+	return nd_known(m->conntrack_count) && some(m->conntrack_max) &&
+	       (double)m->conntrack_count > CONNTRACK_RATIO * (double)m->conntrack_max;
+}
+
+static void say_conntrack(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_machine *m = &s->side->machine;
+
+	nd_str_addf(out,
+		    "%s: connection tracking holds %llu of at most %llu connections: packets of "
+		    "new ones are dropped when it is full",
+		    name_of(s, s->side), NUMBER(m->conntrack_count), NUMBER(m->conntrack_max));
+}
+
 /* Most important first. */
 /* clang-format off */
 static const struct row warnings[] = {
@@ -443,6 +564,8 @@ static const struct row warnings[] = {
 	{ "same_host",            ABOUT_RESULT,    is_same_host,           say_same_host },
 	{ "loopback",             ABOUT_SIDE,      is_loopback,            say_loopback },
 	{ "nothing_moved",        ABOUT_DIRECTION, nothing_moved,          say_nothing_moved },
+	{ "no_copy",              ABOUT_DIRECTION, is_uncopied,            say_uncopied },
+	{ "copied",               ABOUT_DIRECTION, is_copied,              say_copied },
 	{ "corrupt",              ABOUT_DIRECTION, is_corrupt,             say_corrupt },
 	{ "failed_flows",         ABOUT_DIRECTION, flows_failed,           say_failed },
 	{ "overlapped",           ABOUT_SIDE,      is_overlapped,          say_overlapped },
@@ -459,6 +582,8 @@ static const struct row warnings[] = {
 	{ "start_skew",           ABOUT_DIRECTION, is_skewed,              say_skew },
 	{ "clock_uncertain",      ABOUT_RESULT,    clock_is_uncertain,     say_clock },
 	{ "steal",                ABOUT_SIDE,      is_stolen,              say_steal },
+	{ "cgroup_throttled",     ABOUT_SIDE,      is_throttled,           say_throttled },
+	{ "conntrack_full",       ABOUT_SIDE,      conntrack_is_full,      say_conntrack },
 	{ "buffers_clamped",      ABOUT_DIRECTION, sndbuf_is_clamped,      say_sndbuf },
 	{ "buffers_clamped",      ABOUT_DIRECTION, rcvbuf_is_clamped,      say_rcvbuf },
 	{ "fragments",            ABOUT_SIDE,      is_fragmented,          say_fragments },

@@ -11,22 +11,68 @@ enum {
 	MANY_PORTS = 32
 }; /* links, listeners, event descriptors, standard streams */
 
-/* How one direction of a lane moves: "auto" is plain copies. */
-static int pick_xfer(const char *asked, bool sends, const struct nd_lane *l,
+/* Ways to move datagrams in pieces of several: by choice of the user, or where nothing speaks against it: our own
+ * language, one way, as fast as it goes, not each a packet of its own. */
+static bool in_pieces(const struct nd_plan *plan, const struct nd_lane *l)
+{
+	const struct nd_workload *wl = l->workload;
+
+	if (plan->gso || strcmp(plan->tx, "auto") != 0)
+		return plan->gso > 1 || strcmp(plan->tx, "gso") == 0;
+	return !plan->dialect && !l->load->round_trips && !wl->rate_bps && !wl->rate_ops &&
+	       wl->sizes.n == 0 && wl->message_bytes <= ND_MAX_DATAGRAM / 2 &&
+	       strcmp(plan->engine, "uring") != 0 && strcmp(plan->engine, "null") != 0;
+}
+
+/* What "auto" stands for: plain copies, but for datagrams in pieces. */
+static const char *auto_xfer(const struct nd_plan *plan, bool sends, const struct nd_lane *l)
+{
+	if (!nd_is_datagram(l))
+		return "copy";
+	if (sends)
+		return in_pieces(plan, l) ? "gso" : "copy";
+	if (plan->gro == ND_AUTO)
+		return in_pieces(plan, l) ? "gro" : "copy";
+	return plan->gro == ND_ON ? "gro" : "copy";
+}
+
+/* What a way can do, against what the lane needs. */
+static int judge_xfer(const char *name, const struct nd_xfer *x, const struct nd_lane *l,
+		      struct nd_err *err)
+{
+	const char *option = x->sends ? "tx" : "rx";
+	bool sees = x->sends ? l->frame->fills : l->frame->takes;
+
+	if (x->blind && sees)
+		return nd_fail(err, -EOPNOTSUPP,
+			       "--%s %s does not see the payload, which frame '%s' must", option,
+			       name, l->frame->name);
+	if (x->heads && sees && l->frame->looks_bytes == 0)
+		return nd_fail(err, -EOPNOTSUPP,
+			       "--%s %s does not see all of the payload, which frame '%s' must",
+			       option, name, l->frame->name);
+	if (x->one_way && l->load->round_trips)
+		return nd_fail(err, -EOPNOTSUPP,
+			       "--%s %s moves several datagrams at once: traffic shape '%s' "
+			       "answers each",
+			       option, name, l->load->name);
+	return 0;
+}
+
+/* How one direction of a lane moves. */
+static int pick_xfer(const struct nd_plan *plan, bool sends, const struct nd_lane *l,
 		     const struct nd_xfer **ret, struct nd_err *err)
 {
+	const char *name = sends ? plan->tx : plan->rx;
 	bool datagram = nd_is_datagram(l);
-	const char *name = strcmp(asked, "auto") == 0 ? "copy" : asked;
 
+	if (strcmp(name, "auto") == 0)
+		name = auto_xfer(plan, sends, l);
 	*ret = nd_xfer_find(name, sends, datagram);
 	if (!*ret)
 		return nd_fail(err, -EOPNOTSUPP, "--%s %s cannot move %s", sends ? "tx" : "rx",
-			       asked, datagram ? "datagrams" : "streams");
-	if ((*ret)->blind && (sends ? l->frame->fills : l->frame->takes))
-		return nd_fail(err, -EOPNOTSUPP,
-			       "--%s %s does not see the payload, which frame '%s' must",
-			       sends ? "tx" : "rx", asked, l->frame->name);
-	return 0;
+			       name, datagram ? "datagrams" : "streams");
+	return judge_xfer(name, *ret, l, err);
 }
 
 static int check_lane(const struct nd_plan *plan, const struct nd_workload *wl, struct nd_lane *l,
@@ -40,7 +86,6 @@ static int check_lane(const struct nd_plan *plan, const struct nd_workload *wl, 
 		.load = nd_load_find(wl->load),
 		.frame = nd_frame_find(wl->frame),
 		.transport = nd_transport_find(wl->transport),
-		.listen_fd = -1,
 	};
 	if (!l->load)
 		return nd_fail(err, -EOPNOTSUPP, "traffic shape '%s' is not known here", wl->load);
@@ -55,8 +100,8 @@ static int check_lane(const struct nd_plan *plan, const struct nd_workload *wl, 
 	if (datagram ? !l->frame->datagram : !l->frame->stream)
 		return nd_fail(err, -EOPNOTSUPP, "frame '%s' does not travel in %s", wl->frame,
 			       datagram ? "datagrams" : "streams");
-	r = pick_xfer(plan->tx, true, l, &l->tx, err);
-	return r < 0 ? r : pick_xfer(plan->rx, false, l, &l->rx, err);
+	r = pick_xfer(plan, true, l, &l->tx, err);
+	return r < 0 ? r : pick_xfer(plan, false, l, &l->rx, err);
 }
 
 int nd_lanes_fill(const struct nd_plan *plan, struct nd_lane *lanes, struct nd_err *err)
@@ -116,12 +161,19 @@ int nd_run_check(const struct nd_run_cfg *cfg, struct nd_err *err)
 {
 	struct nd_lane lanes[ND_MAX_WORKLOADS];
 	const char *engine = cfg->plan->engine, *wait = cfg->plan->wait;
+	const struct nd_engine *chosen = nd_engine_find(engine);
 	int e = nd_lanes_fill(cfg->plan, lanes, err);
 
 	if (e < 0)
 		return e;
-	if (strcmp(engine, "auto") != 0 && !nd_engine_find(engine))
+	if (strcmp(engine, "auto") != 0 && !chosen)
 		return nd_fail(err, -EOPNOTSUPP, "engine '%s' is not known here", engine);
+	for (uint64_t i = 0; chosen && i < cfg->plan->workloads; i++) {
+		if (lanes[i].load->connects && !chosen->connects)
+			return nd_fail(err, -EOPNOTSUPP,
+				       "engine '%s' makes no connections, as '%s' needs", engine,
+				       lanes[i].load->name);
+	}
 	if (strcmp(wait, "auto") != 0 && !nd_wait_find(wait))
 		return nd_fail(err, -EOPNOTSUPP, "wait policy '%s' is not known here", wait);
 	e = nd_fds_judge(cfg->plan, lanes, cfg->threads ? cfg->threads : 1, err);

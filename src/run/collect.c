@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/time.h"
 #include "run/int.h"
+
+#define RTT_DECADES 8 /* from 1 us to 100 s */
 
 /* A stretch of one worker's lane between two marks. */
 struct stretch {
@@ -211,6 +214,7 @@ static void flow_row(const struct nd_run *r, const struct nd_worker *w, uint32_t
 	row->retransmits = row->rtt_us = row->cwnd_segments = ND_UNKNOWN;
 	if (f->half != 0)
 		return;
+	row->rx_dropped = f->drops_known ? f->c.rx_dropped : ND_UNKNOWN;
 	row->first_ns = since_start(f->first_ns, start);
 	row->jitter_us =
 		f->rx.seq && f->rx.seq->has_transit ? f->rx.seq->jitter_ns / 1e3 : (double)NAN;
@@ -257,6 +261,33 @@ static double ratio_us(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : (double)NAN;
 }
 
+/* Between the window's edges; unknown when some worker could not read all its flows there. */
+static uint64_t window_retransmits(const struct nd_run *r, unsigned lane)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		const struct nd_worker *w = &r->workers[i];
+		uint64_t then, now;
+
+		if (!w->retransmits[lane] || w->marks == 0)
+			continue;
+		then = w->retransmits[lane][w->window_from];
+		now = w->retransmits[lane][w->window_to];
+		if (then == ND_UNKNOWN || now == ND_UNKNOWN)
+			return ND_UNKNOWN;
+		sum += now - ND_MIN(then, now);
+	}
+	return sum;
+}
+
+static double quantile_us(const struct nd_hist_view *v, double q)
+{
+	if (!nd_quantile_says(v->count, (uint64_t)llround(1 / (1 - q))))
+		return (double)NAN;
+	return (double)ND_MIN(nd_hist_quantile(v, q), v->max_ns) / 1e3;
+}
+
 /* Sums of last samples over all workers. */
 static void sum_last(const struct nd_run *r, unsigned lane, struct nd_tcp_tally *t)
 {
@@ -292,7 +323,8 @@ static int lane_tcp(const struct nd_run *r, unsigned lane, struct nd_part *p)
 		cwnds += tally->cwnd_n;
 	}
 	p->tcp.flows_sampled = t.flows;
-	p->tcp.retransmits = t.retransmits;
+	p->tcp.retransmits = t.flows ? t.retransmits : ND_UNKNOWN;
+	p->tcp.window_retransmits = t.flows ? window_retransmits(r, lane) : ND_UNKNOWN;
 	p->tcp.mss_bytes = t.flows ? t.mss_bytes : ND_UNKNOWN;
 	p->tcp.rwnd_limited_ratio = ratio_us(t.rwnd_us, t.busy_us);
 	p->tcp.sndbuf_limited_ratio = ratio_us(t.sndbuf_us, t.busy_us);
@@ -300,24 +332,42 @@ static int lane_tcp(const struct nd_run *r, unsigned lane, struct nd_part *p)
 	p->tcp.delivery_rate_bps =
 		t.flows ? (double)t.delivery_Bps * 8 / (double)t.flows : (double)NAN;
 	p->tcp.cwnd_mean_segments = cwnds ? cwnd / (double)cwnds : (double)NAN;
+	p->tcp.rtt_samples = all.count;
 	if (e == 0 && all.count) {
 		p->tcp.rtt_min_us = (double)all.min_ns / 1e3;
 		p->tcp.rtt_mean_us = nd_hist_mean(&all) / 1e3;
-		p->tcp.rtt_p99_us = (double)ND_MIN(nd_hist_quantile(&all, 0.99), all.max_ns) / 1e3;
+		p->tcp.rtt_p99_us = quantile_us(&all, 0.99);
 	}
 	nd_hist_view_done(&all);
 	return e;
 }
 
-static double quantile_us(const struct nd_hist_view *v, double q)
+/* How many round trips took so many times 1, 10, 100 ... us; those of 100 s and more all together. */
+static int rtt_tenths(const struct nd_hist_view *v, struct nd_arena *a, struct nd_list *ret)
 {
-	/* with fewer than ten samples beyond, the quantile says little: unknown */
-	if ((double)v->count * (1 - q) < 10)
-		return (double)NAN;
-	return (double)ND_MIN(nd_hist_quantile(v, q), v->max_ns) / 1e3;
+	uint64_t count[RTT_DECADES + 1][10] = { 0 };
+	struct nd_rtt_tenth *row;
+	uint64_t n = 0;
+	int e;
+
+	for (uint32_t i = 0; i < v->n; i++) {
+		uint64_t us = nd_hist_bucket_high(i) / 1000, decade = 0;
+
+		for (; us >= 10 && decade < RTT_DECADES; decade++)
+			us /= 10;
+		us = decade == RTT_DECADES ? 0 : us;
+		n += v->v[i] && count[decade][us] == 0;
+		count[decade][us] += v->v[i];
+	}
+	e = nd_list_new(a, ret, n, sizeof(*row));
+	row = ret->v;
+	for (uint64_t i = 0; e == 0 && i < (RTT_DECADES + 1) * 10; i++)
+		if (count[i / 10][i % 10])
+			*row++ = (struct nd_rtt_tenth){ i / 10, i % 10, count[i / 10][i % 10] };
+	return e;
 }
 
-static int lane_rtt(const struct nd_run *r, unsigned lane, struct nd_part *p)
+static int lane_rtt(const struct nd_run *r, unsigned lane, struct nd_arena *a, struct nd_part *p)
 {
 	struct nd_hist_view all = { .min_ns = UINT64_MAX };
 	int e = 0;
@@ -334,8 +384,53 @@ static int lane_rtt(const struct nd_run *r, unsigned lane, struct nd_part *p)
 		p->rtt_p99_us = quantile_us(&all, 0.99);
 		p->rtt_p999_us = quantile_us(&all, 0.999);
 		p->rtt_max_us = (double)all.max_ns / 1e3;
+		p->rtt_stddev_us = nd_hist_stddev(&all) / 1e3;
+		e = rtt_tenths(&all, a, &p->rtt_tenths);
 	}
 	nd_hist_view_done(&all);
+	return e;
+}
+
+static int take_all(const struct nd_run *r, unsigned lane, bool gaps, struct nd_hist_view *ret)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < r->worker_n && e == 0; i++) {
+		const struct nd_worker *w = &r->workers[i];
+		const struct nd_hist *h = gaps ? w->gap[lane] : w->burst[lane];
+
+		e = h ? nd_hist_view_take(ret, h) : 0;
+	}
+	return e;
+}
+
+/* One value of a histogram as it was recorded. */
+static double quantile_of(const struct nd_hist_view *v, double q)
+{
+	return (double)ND_MIN(nd_hist_quantile(v, q), v->max_ns);
+}
+
+static int lane_calls(const struct nd_run *r, unsigned lane, struct nd_part *p)
+{
+	struct nd_hist_view gap = { .min_ns = UINT64_MAX }, burst = { .min_ns = UINT64_MAX };
+	int e = take_all(r, lane, true, &gap);
+
+	if (e == 0)
+		e = take_all(r, lane, false, &burst);
+	if (e == 0 && gap.count) {
+		p->gap_p50_us = quantile_of(&gap, 0.5) / 1e3;
+		if (nd_quantile_says(gap.count, 100))
+			p->gap_p99_us = quantile_of(&gap, 0.99) / 1e3;
+		p->gap_max_us = (double)gap.max_ns / 1e3;
+	}
+	if (e == 0 && burst.count) {
+		p->send_calls = burst.count;
+		p->burst_p50 = quantile_of(&burst, 0.5);
+		p->burst_p99 = quantile_of(&burst, 0.99);
+		p->burst_max = (double)burst.max_ns;
+	}
+	nd_hist_view_done(&gap);
+	nd_hist_view_done(&burst);
 	return e;
 }
 
@@ -375,9 +470,22 @@ static bool is_numbered(const struct nd_lane *l)
 	return l->frame->takes && l->workload->message_bytes >= 8;
 }
 
+/* A client knows whom it called, also when nothing answers any more. */
+static const char *peer_of(const struct nd_run *r, struct nd_arena *a)
+{
+	struct nd_addr peer;
+	char text[64];
+
+	if (r->cfg.end != ND_CLIENT || (!r->cfg.peer && r->cfg.route_n == 0))
+		return NULL;
+	nd_route_peer(r, 0, &peer);
+	return nd_arena_dup(a, nd_addr_text(&peer, false, text, sizeof(text)));
+}
+
 /* What was in force on the lane's sockets when they were closed, read from the first. */
 static void lane_facts(const struct nd_run *r, unsigned lane, struct nd_arena *a, struct nd_part *p)
 {
+	p->peer_address = peer_of(r, a);
 	for (uint32_t i = 0; i < r->worker_n; i++) {
 		const struct nd_worker *w = &r->workers[i];
 		const struct nd_net_facts *f = &w->facts[lane];
@@ -389,8 +497,86 @@ static void lane_facts(const struct nd_run *r, unsigned lane, struct nd_arena *a
 		p->path_mtu_bytes = f->path_mtu_bytes;
 		p->nodelay = f->nodelay;
 		p->tcp.cc = nd_arena_dup(a, f->cc);
+		if (!p->active && r->cfg.plan->face)
+			p->tcp.retransmits = w->retransmitted[lane];
+		if (!p->active && r->cfg.plan->face)
+			p->tcp.mss_bytes = f->mss_bytes;
 		return;
 	}
+}
+
+/* ---- techniques */
+
+/* The first worker with pieces, or with refused ones, speaks for all: they have one path. */
+static struct nd_told told_of(const struct nd_run *r, unsigned lane)
+{
+	struct nd_told told = { 0 };
+
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		const struct nd_told *t = &r->workers[i].io.told[lane];
+
+		told.tx_segments = ND_MAX(told.tx_segments, t->tx_segments);
+		told.tx_refused = told.tx_refused ? told.tx_refused : t->tx_refused;
+		told.rx_refused = told.rx_refused ? told.rx_refused : t->rx_refused;
+	}
+	return told;
+}
+
+static const char *tx_words(const struct nd_run *r, unsigned lane, struct nd_arena *a)
+{
+	const char *name = r->lanes[lane].tx->name;
+	struct nd_told told = told_of(r, lane);
+	nd_auto_str out = { 0 };
+	char words[64];
+
+	if (told.tx_segments == 0)
+		return name;
+	if (told.tx_refused)
+		nd_str_addf(&out, "copy: one by one, %s was refused (%s)", name,
+			    nd_strerror(-told.tx_refused, words, sizeof(words)));
+	else
+		nd_str_addf(&out, "%s %u: one pass of the stack for up to %u datagrams", name,
+			    told.tx_segments, told.tx_segments);
+	return nd_arena_dup(a, nd_str_text(&out));
+}
+
+static const char *rx_words(const struct nd_run *r, unsigned lane, struct nd_arena *a)
+{
+	const struct nd_xfer *rx = r->lanes[lane].rx;
+	struct nd_told told = told_of(r, lane);
+	nd_auto_str out = { 0 };
+	char words[64];
+
+	if (!told.rx_refused)
+		return rx->name;
+	nd_str_addf(&out, "copy: one by one, %s was refused (%s)", rx->name,
+		    nd_strerror(-told.rx_refused, words, sizeof(words)));
+	return nd_arena_dup(a, nd_str_text(&out));
+}
+
+/* The sockets' own counters, read when they were closed: of the run, not of its window. */
+static void lane_drops(const struct nd_run *r, unsigned lane, struct nd_part *p)
+{
+	const struct nd_lane *l = &r->lanes[lane];
+	uint64_t sum = 0;
+
+	if (!nd_is_datagram(l) || (p->active && !l->load->round_trips))
+		return;
+	for (uint32_t i = 0; i < r->worker_n && sum != ND_UNKNOWN; i++) {
+		const struct nd_worker *w = &r->workers[i];
+
+		for (uint32_t k = 0; w->flows && k < w->lane_slots[lane]; k++) {
+			const struct nd_flow *f = &w->flows[w->lane_slot[lane] + k];
+
+			if (f->half == 0 && !f->drops_known) {
+				sum = ND_UNKNOWN;
+				break;
+			}
+			sum += f->c.rx_dropped;
+		}
+	}
+	p->run.rx_dropped = sum;
+	p->window.rx_dropped = sum ? ND_UNKNOWN : 0;
 }
 
 int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a, struct nd_part *ret,
@@ -411,14 +597,17 @@ int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a, struct 
 	if (e == 0 && sends_tcp(r, lane))
 		e = lane_tcp(r, lane, ret);
 	if (e == 0)
-		e = lane_rtt(r, lane, ret);
+		e = lane_rtt(r, lane, a, ret);
+	if (e == 0)
+		e = lane_calls(r, lane, ret);
 	if (e < 0)
 		return nd_fail(err, e, "no memory for the results of %llu flows",
 			       (unsigned long long)l->workload->flows);
 	if (nd_is_datagram(l) && !is_numbered(l))
 		without_numbers(ret);
-	ret->tx_technique = l->tx->name;
-	ret->rx_technique = l->rx->name;
+	lane_drops(r, lane, ret);
+	ret->tx_technique = tx_words(r, lane, a);
+	ret->rx_technique = rx_words(r, lane, a);
 	lane_facts(r, lane, a, ret);
 	ret->engine = r->workers[0].engine ? r->workers[0].engine->name : NULL;
 	if (ret->active)

@@ -90,9 +90,13 @@ struct nd_worker {
 	struct nd_tcp_tally tcp[ND_MAX_WORKLOADS];
 	/* round trips of the measured window, and all others; io.rtt points to the one in use */
 	struct nd_hist *rtt_window[ND_MAX_WORKLOADS], *rtt_rest[ND_MAX_WORKLOADS];
+	/* datagrams sent in the measured window; NULL: none here */
+	struct nd_hist *gap[ND_MAX_WORKLOADS], *burst[ND_MAX_WORKLOADS];
 	struct nd_net_facts
 		facts[ND_MAX_WORKLOADS]; /* first socket of each lane; strings in .arena */
 	bool has_facts[ND_MAX_WORKLOADS];
+	uint64_t
+		retransmitted[ND_MAX_WORKLOADS]; /* by an end that is not active, with .has_facts */
 	struct nd_arena arena;
 	struct nd_tcp_end *last; /* owned: of each flow; NULL: no TCP sender */
 
@@ -154,8 +158,9 @@ struct nd_run {
 };
 
 /* setup.c: sockets of this worker's flows. */
-ND_MUST_CHECK int nd_setup_open(struct nd_worker *w);  /* client: connect and greet; fills w->err */
-ND_MUST_CHECK int nd_setup_await(struct nd_worker *w); /* server: wait for gifts */
+ND_MUST_CHECK int nd_setup_open(struct nd_worker *w); /* client: connect and greet; fills w->err */
+int nd_setup_connect(struct nd_io *io, struct nd_flow *f);     /* while it runs: nd_io.connect */
+ND_MUST_CHECK int nd_setup_await(struct nd_worker *w);         /* server: wait for gifts */
 bool nd_gift_keep(struct nd_worker *w, uint64_t flow, int fd); /* any thread; false: no memory */
 void nd_setup_collect(struct nd_worker *w); /* empty the socket pair, or main would have to wait */
 void nd_setup_grow(struct nd_worker *w);    /* open-ended, while it runs: take gifts up at once */

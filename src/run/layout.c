@@ -114,7 +114,9 @@ struct nd_flow *nd_layout_flow(struct nd_worker *w, uint64_t flow)
 
 static size_t state_bytes(const struct nd_lane *lane)
 {
-	return (lane->load->state_bytes + 15) / 16 * 16;
+	size_t more = lane->load->more_bytes ? lane->load->more_bytes(lane->workload) : 0;
+
+	return (lane->load->state_bytes + more + 15) / 16 * 16;
 }
 
 static int init_load(const struct nd_worker *w, struct nd_flow *f)
@@ -128,8 +130,9 @@ static int init_load(const struct nd_worker *w, struct nd_flow *f)
 		.active = f->active,
 		.flow = f->number,
 		.bytes = wl->total_bytes ? nd_plan_share(wl->total_bytes, wl->flows, f->number) : 0,
+		.ops = wl->total_ops ? nd_plan_share(wl->total_ops, wl->flows, f->number) : 0,
 		.bytes_per_s = (double)rate_bps / 8 / (double)wl->flows,
-		.batch_max = ND_MAX(lane->tx->batch_max, 1u),
+		.batch_max = ND_MAX(f->active ? lane->tx->batch_max : lane->rx->batch_max, 1u),
 		.datagram = nd_is_datagram(lane),
 	};
 
@@ -144,7 +147,7 @@ static int init_flow(struct nd_worker *w, unsigned lane_at, uint64_t flow, struc
 	const struct nd_lane *lane = &r->lanes[lane_at];
 
 	for (unsigned h = 0; h < nd_layout_halves(lane); h++) {
-		f[h].fd = -1;
+		f[h].fd = f[h].listen_fd = -1;
 		f[h].number = (uint32_t)(flow - lane->workload->first_flow);
 		f[h].workload = (uint8_t)lane_at;
 		f[h].half = (uint8_t)h;

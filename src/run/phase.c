@@ -107,10 +107,21 @@ static void use_hist(struct nd_worker *w, struct nd_hist *const *hist)
 		w->io.rtt[i] = hist[i];
 }
 
+/* The gap between the last call before the window and its first is not in it. */
+static void watch_calls(struct nd_worker *w, bool in_window)
+{
+	for (unsigned i = 0; i < w->run->lane_n; i++) {
+		w->io.gap[i] = in_window ? w->gap[i] : NULL;
+		w->io.burst[i] = in_window ? w->burst[i] : NULL;
+		w->io.sent_ns[i] = 0;
+	}
+}
+
 static void open_window(struct nd_worker *w)
 {
 	w->window_from = w->marks - 1;
 	use_hist(w, w->rtt_window);
+	watch_calls(w, true);
 	for (uint32_t i = 0; i < w->io.flow_count; i++)
 		w->flows[i].at_start = bytes_of(&w->flows[i]);
 }
@@ -119,6 +130,7 @@ static void close_window(struct nd_worker *w, uint64_t at_ns)
 {
 	w->window_to = w->marks - 1;
 	use_hist(w, w->rtt_rest);
+	watch_calls(w, false);
 	w->window_end_ns = at_ns;
 	for (uint32_t i = 0; i < w->io.flow_count; i++)
 		w->flows[i].at_end = bytes_of(&w->flows[i]);
@@ -174,13 +186,15 @@ void nd_phase_begin(struct nd_worker *w, uint64_t now_ns)
 	nd_worker_publish(w, w->active_left ? ND_WORKER_RUNNING : ND_WORKER_SENT);
 }
 
-/* Streams end by end of stream; datagrams when nothing has come for a while. */
-static bool only_datagrams_left(const struct nd_worker *w)
+/* Streams end by end of stream; datagrams, and connections, when nothing has come for a while. */
+static bool only_endless_left(const struct nd_worker *w)
 {
 	for (uint32_t i = 0; i < w->io.flow_count; i++) {
 		const struct nd_flow *f = &w->flows[i];
 
-		if (f->state != ND_FLOW_DONE && !nd_is_datagram(&w->run->lanes[f->workload]))
+		const struct nd_lane *l = &w->run->lanes[f->workload];
+
+		if (f->state != ND_FLOW_DONE && !nd_is_datagram(l) && !l->load->connects)
 			return false;
 	}
 	return true;
@@ -201,7 +215,7 @@ static void check_drained(struct nd_worker *w, uint64_t now_ns)
 		w->quiet_count = seen;
 		w->quiet_since_ns = now_ns;
 	}
-	if (w->active_left == 0 && now_ns - w->quiet_since_ns >= quiet_ns && only_datagrams_left(w))
+	if (w->active_left == 0 && now_ns - w->quiet_since_ns >= quiet_ns && only_endless_left(w))
 		w->io.quit = true;
 	if (now_ns >= deadline_ns)
 		w->io.quit = true;

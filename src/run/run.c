@@ -13,6 +13,8 @@
 #include "base/time.h"
 #include "run/int.h"
 
+#define GIFTS_AT_ONCE 64u /* flows handed over before a worker in set-up is woken */
+
 enum { MAX_SHARED_BUFFER = 4 << 20 };
 
 static void wake(const struct nd_worker *w)
@@ -121,7 +123,8 @@ int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err 
 	r->lane_n = (unsigned)cfg->plan->workloads;
 	r->flow_n = nd_plan_flows(cfg->plan);
 	for (unsigned i = 0; i < r->lane_n; i++)
-		r->by_bytes |= cfg->plan->workload[i].total_bytes > 0;
+		r->by_bytes |= cfg->plan->workload[i].total_bytes > 0 ||
+			       cfg->plan->workload[i].total_ops > 0;
 	plan_schedule(r);
 	e = nd_lanes_fill(cfg->plan, r->lanes, err);
 	if (e == 0)
@@ -155,6 +158,29 @@ int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err 
 	return 0;
 }
 
+/* A worker that lacks many flows still need not hear of each: it also looks by itself. */
+static bool must_hear(const struct nd_worker *w)
+{
+	const struct nd_run *r = w->run;
+
+	return r->cfg.plan->open_ended || r->given_n >= r->flow_n ||
+	       r->given_n % GIFTS_AT_ONCE == 0;
+}
+
+/* The last flow of all may be another worker's. */
+static void tell_of_gift(struct nd_worker *w)
+{
+	struct nd_run *r = w->run;
+
+	if (r->given_n < r->flow_n) {
+		if (must_hear(w))
+			wake(w);
+		return;
+	}
+	for (uint32_t i = 0; i < r->worker_n; i++)
+		wake(&r->workers[i]);
+}
+
 /* Takes @fd. */
 static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *err)
 {
@@ -170,7 +196,7 @@ static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *er
 			     : 0;
 	}
 	kept = nd_gift_keep(w, flow, fd);
-	wake(w);
+	tell_of_gift(w);
 	if (kept)
 		return 0;
 	nd_close_p(&fd);
@@ -316,6 +342,8 @@ static void free_worker(struct nd_worker *w, unsigned lanes)
 		nd_series_done(&w->series[i]);
 		nd_hist_free(w->rtt_window[i]);
 		nd_hist_free(w->rtt_rest[i]);
+		nd_hist_free(w->gap[i]);
+		nd_hist_free(w->burst[i]);
 		nd_hist_free(w->tcp[i].rtt);
 		free(w->retransmits[i]);
 	}

@@ -18,8 +18,9 @@
 /* Connections that the peer has not accepted yet: enough to hide the round trip, few enough for its backlog. */
 enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, EVENTS = 256 };
 
-#define STREAM_PATIENCE_NS   (30 * ND_NS_PER_S)
-#define DATAGRAM_PATIENCE_NS (5 * ND_NS_PER_S)
+#define LOOK_MS 20 /* a server's worker looks for flows that it was not woken for */
+
+#define PATIENCE_NS (5 * ND_NS_PER_S) /* for a plan that does not say */
 
 enum opening { OPENING_NONE, OPENING_CONNECT, OPENING_ANSWER, OPENING_DONE };
 
@@ -35,7 +36,8 @@ struct opener {
 	struct attempt *tries; /* one per slot */
 	uint32_t next, in_flight, in_flight_max, done, wanted;
 	int epoll;
-	bool datagrams; /* some flows need their hello repeated */
+	bool datagrams;       /* some flows need their hello repeated */
+	uint64_t patience_ns; /* without one more flow being accepted */
 	uint64_t deadline_ns;
 };
 
@@ -63,8 +65,7 @@ static void opened(struct opener *o, uint32_t slot)
 	o->tries[slot].stage = OPENING_DONE;
 	o->in_flight--;
 	o->done++;
-	(void)epoll_ctl(o->epoll, EPOLL_CTL_DEL, o->w->flows[slot].fd,
-			NULL); /* engine has its own */
+	o->deadline_ns = nd_now_ns() + o->patience_ns;
 	atomic_store_explicit(&o->w->opened, o->done, memory_order_relaxed);
 }
 
@@ -106,23 +107,62 @@ static int say_hello(struct opener *o, uint32_t slot)
 	return 0;
 }
 
-static int start_flow(struct opener *o, uint32_t slot)
+/* Where the path is short the connection stands before connect() is back: no need to wait for the news. */
+static bool greet_early(struct opener *o, uint32_t slot)
 {
-	const struct nd_run_cfg *cfg = &o->w->run->cfg;
-	struct nd_flow *f = &o->w->flows[slot];
-	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.u32 = slot };
+	const struct nd_flow *f = &o->w->flows[slot];
+	uint8_t hello[sizeof(o->g->hello)];
+
+	if (!o->g || o->g->hello_bytes == 0)
+		return false;
+	hello_of(o->g, f->tx.flow, hello);
+	if (send(f->fd, hello, o->g->hello_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return false; /* not yet, or never: the wait tells */
+	o->tries[slot].stage = OPENING_ANSWER;
+	return true;
+}
+
+static int connect_flow(const struct nd_worker *w, struct nd_flow *f, const struct nd_sockopts *o,
+			struct nd_err *err)
+{
+	const struct nd_run_cfg *cfg = &w->run->cfg;
 	struct nd_addr to, from;
 	bool bound;
+
+	nd_route_peer(w->run, f->tx.flow, &to);
+	bound = nd_route_source(w->run, f->tx.flow, &to, &from);
+	return nd_open(lane_of(w, f)->transport, o, &to, bound ? &from : NULL, cfg->dev, &f->fd,
+		       err);
+}
+
+int nd_setup_connect(struct nd_io *io, struct nd_flow *f)
+{
+	struct nd_sockopts o = io->plan->sock;
+	struct nd_err why;
+
+	if (nd_io_may_wait(io, f))
+		o.patience_us = ND_PATIENCE_NS / ND_NS_PER_US;
+	return connect_flow(io->run, f, &o, &why);
+}
+
+static int start_flow(struct opener *o, uint32_t slot)
+{
+	struct nd_flow *f = &o->w->flows[slot];
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.u32 = slot };
 	int r;
 
-	nd_route_peer(o->w->run, f->tx.flow, &to);
-	bound = nd_route_source(o->w->run, f->tx.flow, &to, &from);
-	r = nd_open(lane_of(o->w, f)->transport, &cfg->plan->sock, &to, bound ? &from : NULL,
-		    cfg->dev, &f->fd, &o->w->err);
+	if (lane_of(o->w, f)->load->connects) { /* as it goes on */
+		o->tries[slot].stage = OPENING_DONE;
+		atomic_store_explicit(&o->w->opened, ++o->done, memory_order_relaxed);
+		return 0;
+	}
+	r = connect_flow(o->w, f, &o->w->run->cfg.plan->sock, &o->w->err);
 	if (r < 0)
 		return r == -EADDRNOTAVAIL ? flow_failed(o, slot, r) : r;
 	o->in_flight++;
 	o->tries[slot].stage = OPENING_CONNECT;
+	if (r == 1 && greet_early(o, slot))
+		ev.events = EPOLLIN | EPOLLET;
 	if (epoll_ctl(o->epoll, EPOLL_CTL_ADD, f->fd, &ev) < 0)
 		return nd_sysfail(&o->w->err, "watching flow %llu", (unsigned long long)f->tx.flow);
 	return r == 0 ? say_hello(o, slot) : 0;
@@ -283,6 +323,13 @@ static void pace_socket(const struct nd_worker *w, const struct nd_flow *f)
 		return; /* then our schedule paces alone */
 }
 
+static int busy_poll(struct nd_worker *w, const struct nd_flow *f)
+{
+	uint64_t us = w->run->cfg.plan->busy_poll_us;
+
+	return us ? nd_busy_poll(f->fd, us, &w->err) : 0;
+}
+
 static int run_opener(struct opener *o)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = UINT32_MAX };
@@ -295,13 +342,19 @@ static int run_opener(struct opener *o)
 		o->wanted += w->flows[i].half == 0;
 		o->datagrams |= nd_is_datagram(lane_of(w, &w->flows[i]));
 	}
-	o->deadline_ns = nd_now_ns() + (o->datagrams ? DATAGRAM_PATIENCE_NS : STREAM_PATIENCE_NS) +
-			 o->wanted * ND_NS_PER_MS;
+	o->patience_ns = w->run->cfg.plan->connect_timeout_ns ?: PATIENCE_NS;
+	o->deadline_ns = nd_now_ns() + o->patience_ns;
 	r = open_all(o);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < w->io.flow_count && o->done == o->wanted; i++)
+	for (uint32_t i = 0; i < w->io.flow_count && o->done == o->wanted; i++) {
+		if (w->flows[i].half != 0 || w->flows[i].fd < 0)
+			continue;
 		pace_socket(w, &w->flows[i]);
+		r = busy_poll(w, &w->flows[i]);
+		if (r < 0)
+			return r;
+	}
 	return dup_halves(w);
 }
 
@@ -383,10 +436,12 @@ static int fit_socket(struct nd_worker *w, const struct nd_flow *f)
 {
 	int r = 0;
 
+	if (lane_of(w, f)->load->connects) /* it listens */
+		return 0;
 	if (!nd_is_datagram(lane_of(w, f))) /* those were made with them */
 		r = nd_accepted(lane_of(w, f)->transport, &w->run->cfg.plan->sock, f->fd, &w->err);
 	pace_socket(w, f);
-	return r;
+	return r < 0 ? r : busy_poll(w, f);
 }
 
 /* Flows that come as they like: each gets the next slot. */
@@ -405,6 +460,8 @@ void nd_setup_grow(struct nd_worker *w)
 		atomic_store_explicit(&w->opened, w->flow_n, memory_order_relaxed);
 		if (!nd_is_datagram(lane_of(w, f)) && fit_socket(w, f) < 0)
 			w->err = (struct nd_err){ 0 }; /* it is measured as it is */
+		if (lane_of(w, f)->rx->join)
+			lane_of(w, f)->rx->join(&w->io, f);
 		nd_flow_begin(&w->io, f, w->start_ns);
 		if (w->engine->add(&w->io, f) < 0) {
 			f->error = -ENOMEM;
@@ -425,7 +482,7 @@ int nd_setup_await(struct nd_worker *w)
 	for (uint32_t i = 0; i < w->io.flow_count; i++)
 		wanted += w->flows[i].half == 0;
 	while (have < wanted && !nd_worker_stopped(w)) {
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
+		if (poll(p, 2, LOOK_MS) < 0 && errno != EINTR)
 			return nd_sysfail(&w->err, "waiting for flows");
 		if (p[0].revents)
 			nd_worker_drain_wake(w);

@@ -12,6 +12,9 @@
 #include "base/time.h"
 #include "run/int.h"
 
+#define GOODBYE_NS  (long)(3 * ND_NS_PER_MS)
+#define FAREWELL_NS ND_NS_PER_S
+
 static int open_series(struct nd_worker *w)
 {
 	const struct nd_run *r = w->run;
@@ -26,12 +29,19 @@ static int open_series(struct nd_worker *w)
 
 		if (e < 0)
 			return e;
+		if (lane->load->times &&
+		    (nd_hist_new(&w->rtt_window[i]) < 0 || nd_hist_new(&w->rtt_rest[i]) < 0))
+			return -ENOMEM;
+		w->io.rtt[i] = w->rtt_rest[i];
 		if (!nd_is_active(r, i) || w->lane_slots[i] == 0)
 			continue;
 		if (lane->load->round_trips &&
 		    (nd_hist_new(&w->rtt_window[i]) < 0 || nd_hist_new(&w->rtt_rest[i]) < 0))
 			return -ENOMEM;
 		w->io.rtt[i] = w->rtt_rest[i];
+		if (nd_is_datagram(lane) && !lane->load->round_trips &&
+		    (nd_hist_new(&w->gap[i]) < 0 || nd_hist_new(&w->burst[i]) < 0))
+			return -ENOMEM;
 		if (!(lane->transport->caps & ND_NET_TCP_INFO))
 			continue;
 		sends_tcp = true;
@@ -54,6 +64,7 @@ static int open_io(struct nd_worker *w)
 	w->io.lanes = r->lanes;
 	w->io.lane_count = r->lane_n;
 	w->io.run = w;
+	w->io.connect = nd_setup_connect;
 	w->io.edge = nd_phase_edge;
 	w->io.wake = nd_phase_wake;
 	w->io.flow_done = nd_phase_flow_done;
@@ -71,8 +82,7 @@ static int open_io(struct nd_worker *w)
 		if (e < 0)
 			return e;
 	}
-	w->engine =
-		strcmp(name, "auto") == 0 ? nd_engine_auto(w->io.flow_count) : nd_engine_find(name);
+	w->engine = strcmp(name, "auto") == 0 ? nd_engine_auto(&w->io) : nd_engine_find(name);
 	if (w->io.open_ended && !w->engine->add)
 		w->engine = nd_engine_find("epoll"); /* flows are still to come */
 	return w->engine->open(&w->io, &w->err);
@@ -147,6 +157,59 @@ static void let_senders_begin(const struct nd_worker *w)
 		(void)nanosleep(&moment, NULL); /* cut short: as well */
 }
 
+static bool says_goodbye(const struct nd_worker *w, const struct nd_flow *f)
+{
+	return f->active && f->half == 0 && f->fd >= 0 &&
+	       nd_is_datagram(&w->run->lanes[f->workload]);
+}
+
+/* One may come to a full buffer: others follow at some distance. */
+static void say_goodbye(const struct nd_worker *w)
+{
+	struct timespec distance = { .tv_nsec = GOODBYE_NS };
+	uint64_t rounds = w->run->cfg.plan->goodbyes;
+
+	for (uint64_t n = 0; n < rounds; n++) {
+		bool any = false;
+
+		for (uint32_t i = 0; i < w->io.flow_count; i++) {
+			const struct nd_flow *f = &w->flows[i];
+
+			any |= says_goodbye(w, f);
+			if (says_goodbye(w, f)) /* refused: the peer has gone, or it is one less */
+				(void)!send(f->fd, "", 0, MSG_NOSIGNAL | MSG_DONTWAIT);
+		}
+		if (any && n + 1 < rounds)
+			(void)nanosleep(&distance, NULL); /* cut short: as well */
+	}
+}
+
+/* A run that is stopped leaves streams in the middle: bytes that come to a closed socket would break the connection
+ * for a peer that has something to say yet. */
+static void say_end(const struct nd_worker *w)
+{
+	uint64_t until_ns = nd_now_ns() + FAREWELL_NS;
+
+	if (!w->run->cfg.plan->await_end)
+		return;
+	for (uint32_t i = 0; i < w->io.flow_count; i++) {
+		if (w->flows[i].fd >= 0 && !nd_is_datagram(&w->run->lanes[w->flows[i].workload]))
+			(void)shutdown(w->flows[i].fd, SHUT_WR); /* or it is broken */
+	}
+	for (uint32_t i = 0; i < w->io.flow_count; i++) {
+		struct pollfd p = { .fd = w->flows[i].fd, .events = POLLIN };
+		uint8_t rest[4096];
+
+		if (p.fd < 0 || w->flows[i].state == ND_FLOW_DONE ||
+		    nd_is_datagram(&w->run->lanes[w->flows[i].workload]))
+			continue;
+		while (nd_ns_until(until_ns) > 0 &&
+		       poll(&p, 1, (int)(nd_ns_until(until_ns) / ND_NS_PER_MS) + 1) > 0 &&
+		       recv(p.fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
+			;
+	}
+}
+
 static void measure(struct nd_worker *w)
 {
 	uint64_t now_ns = nd_now_ns();
@@ -160,10 +223,25 @@ static void measure(struct nd_worker *w)
 		nd_setup_grow(w);
 	e = w->engine->run(&w->io, &w->err);
 	nd_phase_end(w, nd_now_ns());
+	say_goodbye(w);
+	say_end(w);
 	if (e < 0) {
 		nd_worker_publish(w, ND_WORKER_FAILED);
 		return;
 	}
+}
+
+/* An end that answers, or reads, has sent little; tools with one connection show it all the same. */
+static uint64_t answers_retransmits(const struct nd_worker *w, unsigned lane,
+				    const struct nd_flow *f)
+{
+	struct nd_tcp_sample s;
+
+	if (nd_is_active(w->run, lane) || w->run->flow_n > 1 || w->run->cfg.plan->open_ended ||
+	    !(w->run->lanes[lane].transport->caps & ND_NET_TCP_INFO) ||
+	    nd_tcp_sample(f->fd, &s) < 0)
+		return ND_UNKNOWN;
+	return s.retransmits;
 }
 
 static void read_facts(struct nd_worker *w)
@@ -175,6 +253,7 @@ static void read_facts(struct nd_worker *w)
 			continue;
 		w->has_facts[i] = nd_net_facts(f->fd, w->run->lanes[i].transport, &w->arena,
 					       &w->facts[i]) == 0;
+		w->retransmitted[i] = answers_retransmits(w, i, f);
 	}
 }
 
@@ -226,8 +305,10 @@ static void read_sockets(struct nd_worker *w)
 /* In their own table nobody else can. */
 static void close_flows(struct nd_worker *w)
 {
-	for (uint32_t i = 0; w->flows && i < w->io.flow_count; i++)
+	for (uint32_t i = 0; w->flows && i < w->io.flow_count; i++) {
 		nd_close_p(&w->flows[i].fd);
+		nd_close_p(&w->flows[i].listen_fd);
+	}
 }
 
 /* Connections that stay until the test is over: nd_run_stop() or nd_run_free() ends the wait. */

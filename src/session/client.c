@@ -10,9 +10,12 @@
 #include "base/num.h"
 #include "base/time.h"
 #include "session/int.h"
+#include "session/netserver.h"
 
-#define ADDRESSES_MAX 32
-#define SOURCES_MAX   4096
+#define ADDRESSES_MAX  32
+#define SOURCES_MAX    4096
+#define IPV4_UDP_BYTES 28u
+#define IPV6_UDP_BYTES 48u
 #define SIGNAL_TWIN_NS \
 	(300 * ND_NS_PER_MS)          /* one key press may reach us twice, by way of a shell */
 #define CONNECT_NS (10 * ND_NS_PER_S) /* for a plan that does not say */
@@ -33,6 +36,7 @@ struct client {
 	struct nd_addr *from; /* owned */
 	uint32_t from_n;
 	struct nd_routes routes;
+	struct nd_addr data; /* where flows go, if the dialog asked for a data socket */
 	const char *dev;
 	uint64_t signal_ns;
 	enum nd_ending ending;
@@ -56,7 +60,7 @@ static int add_source(struct client *c, const char *text, struct nd_err *err)
 	int r = nd_addr_resolve(text, 0, c->plan->af, false, &a, 1, &n, err);
 
 	if (r < 0)
-		return nd_wrap(err, r, "source address");
+		return nd_wrap(err, r, c->plan->face ? "source address" : "source address (-B)");
 	c->from[c->from_n++] = a;
 	return 0;
 }
@@ -107,7 +111,7 @@ static int link_addresses(struct client *c, const struct nd_verb_item *v, struct
 
 	*ret_n = 1;
 	nd_routes_number(&c->routes, c->plan);
-	if (c->routes.n == 0) {
+	if (c->routes.n == 0 || nd_netperf_of(c->plan)) {
 		*ret_n = c->to_n;
 		memcpy(to, c->to, c->to_n * sizeof(*to));
 
@@ -130,7 +134,7 @@ static int on_connect(void *user, const struct nd_verb_item *v, void *slot, stru
 {
 	struct client *c = user;
 	const struct nd_port_class *ports = c->test.dialect->ports;
-	struct nd_addr to[ADDRESSES_MAX];
+	struct nd_addr to[ADDRESSES_MAX], from = { 0 };
 	const struct nd_link_cfg cfg = { .dialect = c->test.dialect,
 					 .ops = nd_test_link_ops(),
 					 .user = slot,
@@ -147,7 +151,12 @@ static int on_connect(void *user, const struct nd_verb_item *v, void *slot, stru
 	r = link_addresses(c, v, to, &target.to_n, err);
 	if (r < 0)
 		return r;
-	target.from = c->from_n ? c->from : NULL;
+	if (c->from_n)
+		from = c->from[0];
+	r = nd_netclient_source(c->plan, &to[0], &from, err);
+	if (r < 0)
+		return r;
+	target.from = from.len > 0 ? &from : NULL;
 	return nd_link_connect(c->loop, &cfg, &target, ret, err);
 }
 
@@ -158,7 +167,12 @@ static void on_explain(void *user, int error, struct nd_err *err)
 	unsigned long long port = c->plan->port;
 	char limit[32];
 
-	if (error == -ECONNREFUSED && c->plan->face)
+	if (nd_netperf_of(c->plan))
+		(void)nd_fail(err, error,
+			      "establish control: are you sure there is a netserver listening on "
+			      "%s at port %llu?",
+			      host, port);
+	else if (error == -ECONNREFUSED && c->plan->face)
 		(void)nd_fail(err, error, "connection refused: is a receiver running on %s?", host);
 	else if (error == -ECONNREFUSED)
 		(void)nd_fail(err, error,
@@ -184,6 +198,8 @@ static int size_datagrams(struct client *c, struct nd_err *err)
 
 	if (plan->face || !nd_plan_has_datagrams(plan))
 		return 0;
+	nd_plan_set_imix(plan,
+			 c->test.peer.u.sa.sa_family == AF_INET6 ? IPV6_UDP_BYTES : IPV4_UDP_BYTES);
 	r = nd_path_datagram(&c->test.peer, c->from_n ? c->from : NULL, c->dev, &bytes, err);
 	if (r < 0)
 		return r;
@@ -191,6 +207,16 @@ static int size_datagrams(struct client *c, struct nd_err *err)
 		return nd_plan_fits_path(plan, ND_ENDS, bytes, err);
 	nd_plan_set_datagram(plan, bytes);
 	return nd_plan_check(plan, err);
+}
+
+static int spread(struct client *c, struct nd_err *err)
+{
+	const struct nd_ports ports = { .peer = &c->test.peer,
+					.from = c->from_n ? c->from : NULL,
+					.dev = c->dev,
+					.host = &c->here.host };
+
+	return nd_spread_ports(&ports, c->plan, err);
 }
 
 static int on_up(void *user, struct nd_err *err)
@@ -201,9 +227,32 @@ static int on_up(void *user, struct nd_err *err)
 
 	if (r == 0)
 		r = size_datagrams(c, err);
+	if (r == 0 && c->plan->spread)
+		r = spread(c, err);
 	if (r == 0)
 		tell(c, ND_PROG_CONNECTED, nd_addr_text(&c->test.peer, true, text, sizeof(text)));
 	return r;
+}
+
+static int on_socket(void *user, struct nd_socket_facts *ret, struct nd_err *err)
+{
+	struct client *c = user;
+
+	c->data = c->test.peer;
+	return nd_netclient_socket(c->plan, &c->data, ret, err);
+}
+
+/* Ports that the server told, at the address of data. */
+static void aim(struct client *c, struct nd_run_cfg *cfg)
+{
+	nd_addr_set_port(&c->data, (uint16_t)c->plan->data_port);
+	cfg->peer = &c->data;
+	for (uint32_t i = 0; i < c->routes.n; i++) {
+		uint16_t port = nd_addr_port(&c->routes.v[i].to);
+
+		c->routes.v[i].to = c->data;
+		nd_addr_set_port(&c->routes.v[i].to, port);
+	}
 }
 
 static void on_prepare(void *user, struct nd_run_cfg *cfg)
@@ -222,6 +271,8 @@ static void on_prepare(void *user, struct nd_run_cfg *cfg)
 		cfg->routes = c->routes.v;
 		cfg->route_n = c->routes.n;
 	}
+	if (c->data.len > 0)
+		aim(c, cfg);
 }
 
 static void on_start(void *user, uint64_t at_ns)
@@ -267,12 +318,15 @@ static void on_over(void *user)
 	c->err = t->err;
 	if (c->ending == ND_END_FAILED || c->ending == ND_END_PEER)
 		return;
-	if (!t->told_result && !t->peer_side) {
+	if (!t->told_result && !t->peer_side && !nd_netperf_of(c->plan)) {
 		c->ending = ND_END_FAILED;
 		(void)nd_fail(&c->err, -EINTR, "%s: nothing was measured",
 			      t->reason ? t->reason : "the test ended");
 	} else if (nd_outcome_result(t, c->result, &c->err) < 0) {
 		c->ending = ND_END_FAILED;
+	} else if (!t->told_result && !t->peer_side) { /* it asked for nothing that is measured */
+		c->result->partial = false;
+		c->result->partial_reason = NULL;
 	} else if (c->result->partial) {
 		c->ending = ND_END_PARTIAL;
 	}
@@ -289,6 +343,7 @@ static const struct nd_test_ops client_ops = {
 	.connect = on_connect,
 	.up = on_up,
 	.explain = on_explain,
+	.socket = on_socket,
 	.prepare = on_prepare,
 	.note = on_note,
 	.ready = on_ready,
@@ -420,10 +475,14 @@ int nd_session_client(const struct nd_session *how, struct nd_err *err)
 	c.result = &result;
 	(void)nd_fd_limit(); /* as many as there are; nd_run_check() judges */
 	nd_here_read(&c.here);
-	r = find_sources(&c, &why);
+	r = nd_netclient_begin(c.plan, &why);
+	if (r == 0)
+		r = find_sources(&c, &why);
+	if (r < 0)
+		ending = nd_ending_of(ND_AT_OPTION, r);
 	if (r == 0) {
 		r = find_addresses(&c, &why);
-		ending = r < 0 ? ND_END_PEER : ND_END_FAILED;
+		ending = r < 0 ? nd_ending_of(ND_AT_HOST, r) : ND_END_FAILED;
 	}
 	if (r == 0)
 		r = set_up(&c, &why);
@@ -436,6 +495,8 @@ int nd_session_client(const struct nd_session *how, struct nd_err *err)
 	if (ending == ND_END_PARTIAL)
 		(void)nd_fail(&why, -EINTR, "partial: %s",
 			      result.partial_reason ? result.partial_reason : "ended early");
+	if (how->interrupted && c.signal_ns)
+		*how->interrupted = true;
 	if (ending == ND_END_DONE || ending == ND_END_PARTIAL)
 		how->finished(how->user, &result);
 	tear_down(&c);

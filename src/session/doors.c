@@ -47,7 +47,8 @@ static void announce(const struct nd_server *s, const struct nd_addr *at)
 
 	(void)snprintf(text, sizeof(text), "listening on %s (TCP and UDP)", /* it fits */
 		       nd_addr_text(at, true, where, sizeof(where)));
-	nd_log(ND_LOG_INFO, "%s", text);
+	/* nobody could know a port that the kernel has picked */
+	nd_log(s->picks_port ? ND_LOG_WARN : ND_LOG_INFO, "%s", text);
 	if (s->sink && s->sink->progress)
 		s->sink->progress(s->sink->user, &ev);
 }
@@ -119,6 +120,8 @@ static int open_named(struct nd_server *s, const char *name, bool alone, struct 
 	size_t n = 0;
 	int r = nd_addr_resolve(name, s->plan->port, s->plan->af, true, at, ADDRESSES_MAX, &n, err);
 
+	if (r < 0)
+		s->failed_as = nd_ending_of(ND_AT_OPTION, r);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = open_address(s, &at[i], !alone || s->plan->af == ND_AF_IPV6, err);
 	return r < 0 ? nd_wrap(err, r, "listening on %s", name) : 0;
@@ -129,6 +132,7 @@ int nd_doors_open(struct nd_server *s, struct nd_err *err)
 	const struct nd_strv *list = &s->plan->serve.listen;
 	int r = 0;
 
+	s->picks_port = s->plan->port == 0;
 	if (list->n == 0)
 		return open_all(s, err);
 	/* Beside others the IPv6 wildcard keeps to IPv6, or it would take the others' port. */

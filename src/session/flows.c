@@ -3,6 +3,7 @@
  * Data flows come to the server's own port and name their test by its key. A stream goes to the run as it
  * is. A datagram makes a connected socket; the run gets a copy of the descriptor at once, but until the
  * start the session keeps reading the original: the answer may be lost, and then the client asks again.
+ * Where descriptors are few, the oldest ones are let go before that: their clients have most likely heard.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,8 @@
 
 #define REPEATS_AT_ONCE 64
 #define TOKEN_BYTES     256 /* more than any language's first datagram */
+#define HOLD_SHARE      4   /* of the descriptors may be held */
+#define HOLDS_LEAST     16u
 
 struct nd_hold {
 	struct nd_served *test; /* borrowed */
@@ -23,6 +26,7 @@ struct nd_hold {
 	int fd; /* owned */
 	struct nd_watch *watch;
 	struct nd_addr peer;
+	struct nd_hold *older, *younger; /* over all tests of the server */
 };
 
 static struct nd_served *find_test(const struct nd_server *s, const uint8_t key[16])
@@ -119,6 +123,49 @@ static void drop_hold(struct nd_hold *h)
 	free(h);
 }
 
+static void keep_hold(struct nd_hold *h)
+{
+	struct nd_server *s = h->test->server;
+
+	h->older = s->newest_hold;
+	if (h->older)
+		h->older->younger = h;
+	else
+		s->oldest_hold = h;
+	s->newest_hold = h;
+	s->hold_n++;
+	h->test->holds[h->flow] = h;
+}
+
+/* Answer what is there for the last time. */
+static void let_go(struct nd_hold *h)
+{
+	struct nd_server *s = h->test->server;
+
+	if (s->oldest_hold == h)
+		s->oldest_hold = h->younger;
+	else
+		h->older->younger = h->younger;
+	if (s->newest_hold == h)
+		s->newest_hold = h->older;
+	else
+		h->younger->older = h->older;
+	s->hold_n--;
+	h->test->holds[h->flow] = NULL;
+	answer_repeats(h);
+	drop_hold(h);
+}
+
+static void let_go_beyond(struct nd_server *s, uint64_t most)
+{
+	struct nd_hold *h = s->oldest_hold, *younger;
+
+	for (; h && s->hold_n > most; h = younger) {
+		younger = h->younger;
+		let_go(h);
+	}
+}
+
 static struct nd_hold *make_hold(struct nd_served *c, const struct nd_addr *peer,
 				 const struct nd_addr *local, uint64_t flow, struct nd_err *err)
 {
@@ -143,9 +190,13 @@ static int open_datagram(struct nd_served *c, const struct nd_addr *peer,
 			 const struct nd_addr *local, const struct nd_claim *claim,
 			 struct nd_err *err)
 {
+	struct nd_server *s = c->server;
 	struct nd_hold *h;
 	int copy;
 
+	if (!s->hold_max)
+		s->hold_max = ND_MAX(nd_fd_limit() / HOLD_SHARE, HOLDS_LEAST);
+	let_go_beyond(s, s->hold_max - 1);
 	if (!c->holds)
 		c->holds = calloc(c->flows, sizeof(struct nd_hold *));
 	if (!c->holds)
@@ -161,7 +212,7 @@ static int open_datagram(struct nd_served *c, const struct nd_addr *peer,
 		return r;
 	}
 	mark_given(c, claim->flow);
-	c->holds[claim->flow] = h;
+	keep_hold(h);
 	(void)answer(h->fd, claim); /* lost: the client asks again */
 	return give(c, claim->flow, copy);
 }
@@ -175,7 +226,11 @@ void nd_flows_datagram(struct nd_server *s, const struct nd_addr *peer, const st
 	if (!c)
 		return;
 	if (is_wanted(c, claim->flow, true)) {
-		if (open_datagram(c, peer, local, claim, &err) < 0)
+		int r = open_datagram(c, peer, local, claim, &err);
+
+		if (r == -EMFILE || r == -ENFILE)
+			let_go_beyond(s, s->hold_n / 2); /* the client asks again */
+		if (r < 0)
 			nd_log(ND_LOG_DEBUG, "test %llu: flow %llu: %s",
 			       (unsigned long long)c->number, (unsigned long long)claim->flow,
 			       err.text);
@@ -189,12 +244,8 @@ void nd_flows_datagram(struct nd_server *s, const struct nd_addr *peer, const st
 void nd_flows_release(struct nd_served *c)
 {
 	for (uint64_t i = 0; c->holds && i < c->flows; i++) {
-		struct nd_hold *h = c->holds[i];
-
-		if (!h)
-			continue;
-		answer_repeats(h);
-		drop_hold(h);
+		if (c->holds[i])
+			let_go(c->holds[i]);
 	}
 	free(c->holds);
 	c->holds = NULL;

@@ -15,6 +15,17 @@
 
 #define ND_TEST_EVENTS 8 /* that carrying out verbs may cause at a time */
 
+/* Where something failed: the same error means another thing there. */
+enum nd_where {
+	ND_AT_OPTION, /* a value of an option: a source address, an address to listen on */
+	ND_AT_HOST,   /* the host's name */
+	ND_AT_PEER,   /* a dialog says that it is the peer's */
+	ND_AT_RUN,    /* a dialog says that it is not, or the run failed */
+};
+
+/** nd_ending_of() - how a session ends by an error, without a result. @code: negative errno. */
+enum nd_ending nd_ending_of(enum nd_where where, int code);
+
 struct nd_test;
 
 /* What client and server do differently. All on the main thread; NULL members: nothing. */
@@ -28,10 +39,15 @@ struct nd_test_ops {
 	void (*explain)(void *user, int error, struct nd_err *err);
 	/* ND_DO_PROPOSE: judge test->plan. */
 	int (*propose)(void *user, struct nd_err *err);
+	/* ND_DO_SOCKET: make the data socket of test->plan. */
+	int (*socket)(void *user, struct nd_socket_facts *ret, struct nd_err *err);
 	/* ND_DO_PREPARE: add peer, from, dev; what they point to lives as long as the test. */
 	void (*prepare)(void *user, struct nd_run_cfg *cfg);
 	/* The dialog wants the user to know. */
 	void (*note)(void *user, const char *text);
+	/* ND_DO_GATHER, ND_DO_MEMBER: of the test's group. */
+	void (*gather)(void *user, uint64_t rtt_ns);
+	void (*member)(void *user);
 	/* All flows of the run are open; it took so long. */
 	void (*ready)(void *user, uint64_t flows, uint64_t microseconds);
 	/* The run is there and takes sockets. */
@@ -105,8 +121,10 @@ struct nd_test {
 	enum nd_ending ending;
 	struct nd_err err;               /* FAILED, PEER */
 	struct nd_err run_err, refusal;  /* what events point to */
+	struct nd_socket_facts socket;   /* likewise */
 	const char *reason;              /* PARTIAL: in the dialog */
 	const struct nd_side *peer_side; /* in the dialog; NULL: not told */
+	const struct nd_group *group;    /* in the dialog, or the server's group; NULL: none */
 	char stop_reason[64];
 };
 
@@ -156,13 +174,33 @@ struct nd_session {
 	const struct nd_sink *sink;
 	void (*finished)(void *user, struct nd_result *r);
 	void *user;
+	bool *interrupted; /* set when a signal has ended a client's test; NULL: nobody asks */
 };
 
 /** nd_session_client(), nd_session_serve(), nd_session_receive() - the three kinds of session. Return: enum
  * nd_ending, @err says why. */
 int nd_session_client(const struct nd_session *how, struct nd_err *err);
+/** nd_session_repeat() - as nd_session_client(), as often as netperf's plan says. */
+int nd_session_repeat(const struct nd_session *how, struct nd_err *err);
 int nd_session_serve(const struct nd_session *how, struct nd_err *err);
 int nd_session_receive(const struct nd_session *how, struct nd_err *err);
+/** nd_session_netserver() - the receiver of netperf's clients, until a signal. */
+int nd_session_netserver(const struct nd_session *how, struct nd_err *err);
+/** nd_session_packets() - as nd_session_client(); with plan->find a search of many tests, the last of which is
+ * reported. */
+int nd_session_packets(const struct nd_session *how, struct nd_err *err);
+
+/* Where flows come from and go to, for nd_spread_ports(). */
+struct nd_ports {
+	const struct nd_addr *peer;
+	const struct nd_addr *from; /* NULL: any */
+	const char *dev;            /* NULL: any */
+	const struct nd_host_facts *host;
+};
+
+/** nd_spread_ports() - choose plan->source_port, so that flows share a receiver's queues. -EADDRINUSE. */
+ND_MUST_CHECK int nd_spread_ports(const struct nd_ports *p, struct nd_plan *plan,
+				  struct nd_err *err);
 
 /* routes.c: a tool's hosts and ports. */
 struct nd_routes {
@@ -200,6 +238,8 @@ void nd_phases_free(struct nd_phases *v);
 
 /* ---- the server: its files share these ---- */
 
+struct nd_gathering; /* a group */
+struct nd_member;
 struct nd_hold; /* a datagram socket whose first datagrams the session still answers */
 
 /* One client's test. */
@@ -209,13 +249,14 @@ struct nd_served {
 	struct nd_served *next, *prev;
 	struct nd_plan plan;
 	uint8_t key[16];
-	uint64_t datagram_bytes; /* that cross the path to the client; 0: unknown */
-	uint64_t number;         /* in the log; 0: nothing was asked yet */
-	bool is_running;         /* a run was agreed upon and the dialog is not over */
-	bool is_started;         /* overlaps with others that are */
-	uint8_t *given;          /* owned: a bit per flow that has its socket */
-	struct nd_hold **holds;  /* owned: per flow; NULL: no datagram flow yet */
-	uint64_t flows;          /* room of both */
+	uint64_t datagram_bytes;  /* that cross the path to the client; 0: unknown */
+	uint64_t number;          /* in the log; 0: nothing was asked yet */
+	bool is_running;          /* a run was agreed upon and the dialog is not over */
+	bool is_started;          /* overlaps with others that are */
+	uint8_t *given;           /* owned: a bit per flow that has its socket */
+	struct nd_hold **holds;   /* owned: per flow; NULL: no datagram flow yet */
+	uint64_t flows;           /* room of both */
+	struct nd_member *member; /* borrowed, of its group; NULL: none */
 };
 
 struct nd_also;
@@ -228,16 +269,21 @@ struct nd_server {
 	struct nd_here here;
 	struct nd_loop *loop;
 	struct nd_lobby *lobby;
+	struct nd_hold *oldest_hold, *newest_hold; /* borrowed: over all tests */
+	uint64_t hold_n, hold_max;                 /* 0: by the limit of descriptors */
 	const struct nd_dialect *dialect;
 	struct nd_timer *guard;
 	struct nd_served *tests; /* owned, newest first */
 	unsigned test_n;
-	uint64_t numbers;     /* given to tests so far */
-	struct nd_also *also; /* owned */
+	uint64_t numbers;            /* given to tests so far */
+	struct nd_also *also;        /* owned */
+	struct nd_gathering *groups; /* they end with their last member */
 	uint64_t also_n;
 	struct nd_cidr *allow; /* owned */
 	uint64_t allow_n;
 	bool is_stopping, once_taken;
+	bool picks_port;          /* the plan leaves it to the kernel */
+	enum nd_ending failed_as; /* when it does not come up */
 	uint64_t signal_ns;
 	uint64_t unwelcome, unwelcome_ns; /* connections refused, and when the log last said so */
 };
@@ -262,6 +308,27 @@ void nd_served_line(const struct nd_result *r, struct nd_str *out);
 void nd_server_may_leave(struct nd_server *s);
 /** nd_server_stop() - no new tests; running ones end within 5 s; then the loop is left. */
 void nd_server_stop(struct nd_server *s, const char *reason);
+
+/** nd_served_group_line() - a group's sum as one line for the log. */
+void nd_served_group_line(const struct nd_group *g, struct nd_str *out);
+
+/* group.c: clients that begin together. */
+/** nd_group_waits_for() - is there a group that this plan would join? */
+bool nd_group_waits_for(const struct nd_server *s, const struct nd_plan *plan);
+/** nd_group_join() - a place in the group of c->plan, which is checked. The sentence says why not. */
+ND_MUST_CHECK int nd_group_join(struct nd_served *c, struct nd_err *err);
+/** nd_group_hold() - its client and server are ready: when all are, all begin. */
+void nd_group_hold(struct nd_served *c, uint64_t rtt_ns);
+/** nd_group_measured() - the results of both its ends are here. */
+void nd_group_measured(struct nd_served *c);
+/** nd_group_over() - its dialog is over; before the start that frees its place. */
+void nd_group_over(struct nd_served *c);
+/** nd_group_leave() - it is about to be freed. */
+void nd_group_leave(struct nd_served *c);
+const char *nd_group_name(const struct nd_served *c); /* NULL: no group */
+/** nd_group_is_alone() - nobody else is left of its group, or of the one that it was in. */
+bool nd_group_is_alone(const struct nd_served *c);
+bool nd_group_is_same(const struct nd_served *a, const struct nd_served *b);
 
 /* flows.c: sockets that join a test by its key. */
 void nd_flows_stream(struct nd_server *s, int fd, const struct nd_claim *claim); /* takes @fd */

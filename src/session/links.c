@@ -2,9 +2,9 @@
 /* The links and timers of a dialog, by the numbers it gives them. */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "session/int.h"
 
 #define LINKS_MAX  1024
@@ -75,11 +75,8 @@ static void trace(const struct nd_test *t, const char *arrow, const void *data, 
 
 	if (!t->trace || !t->dialect->print)
 		return;
-	nd_str_addf(&line, "%s ", arrow);
 	t->dialect->print(data, n, &line);
-	nd_str_addc(&line, '\n', 1);
-	if (nd_write_all(STDERR_FILENO, nd_str_text(&line), line.len) < 0)
-		return; /* nobody is left to tell */
+	nd_log_line(arrow, nd_str_text(&line));
 }
 
 /* The addresses of the first link stand for the test. */
@@ -116,7 +113,7 @@ static void on_message(void *user, const uint8_t *data, size_t n)
 		.what = ND_DLG_MESSAGE, .link = s->number, .data = data, .n = n
 	};
 
-	trace(s->test, "<", data, n);
+	trace(s->test, "< ", data, n);
 	nd_test_feed(s->test, &ev);
 }
 
@@ -217,7 +214,7 @@ void nd_test_do_send(struct nd_test *t, const struct nd_verb_item *v)
 
 	if (!s || !s->link)
 		return; /* it went down a moment ago: the dialog will hear of it */
-	trace(t, ">", data, v->n);
+	trace(t, "> ", data, v->n);
 	nd_link_send(s->link, data, v->n);
 }
 

@@ -43,6 +43,8 @@ static const struct nd_interval_sample *find_peer(const struct nd_live *v, uint6
 
 static bool is_complete(const struct nd_live *v, const struct moment *m)
 {
+	if (v->plan->face)
+		return true; /* other tools' peers tell nothing while a test runs */
 	for (uint64_t w = 0; w < v->plan->workloads; w++) {
 		if (!find_peer(v, m->index, w))
 			return false;
@@ -95,7 +97,8 @@ static void show_line(const struct nd_live *v, const struct moment *m, uint64_t 
 					.interval = &joint,
 					.from_receiver = rx != NULL,
 					.datagram = nd_plan_is_datagram(w),
-					.transactions = w->load && !strcmp(w->load, "rr") };
+					.transactions = nd_plan_has_turns(w),
+					.packets = v->plan->verb == ND_VERB_PACKETS };
 
 	ev.alone = v->plan->workloads == 1;
 	ev.direction = w->active == ND_CLIENT ? "client to server" : "server to client";

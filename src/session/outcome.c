@@ -187,8 +187,26 @@ static uint64_t flows_of(const struct nd_test *t, uint64_t workload)
 	return t->plan->workload[workload].flows;
 }
 
-static void fill_ask(const struct nd_test *t, struct nd_result_ask *ask)
+/* "imix: 7 of 18, 4 of 548, 1 of 1472 bytes" */
+static int put_sizes(const struct nd_workload *w, bool imix, struct nd_arena *a, const char **ret)
 {
+	const struct nd_size *size = w->sizes.v;
+	nd_auto_str text = { 0 };
+
+	nd_str_add(&text, imix ? "imix: " : "");
+	for (uint64_t i = 0; i < w->sizes.n; i++)
+		nd_str_addf(&text, "%s%llu of %llu", i ? ", " : "",
+			    (unsigned long long)size[i].count, (unsigned long long)size[i].bytes);
+	if (w->sizes.n == 0)
+		return 0;
+	nd_str_add(&text, " bytes");
+	*ret = nd_str_ok(&text) ? nd_arena_dup(a, nd_str_text(&text)) : NULL;
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int fill_ask(const struct nd_test *t, struct nd_arena *a, struct nd_result_ask *ask)
+{
+	int r = 0;
 	const struct nd_plan *plan = t->plan;
 	bool by_bytes = false;
 
@@ -199,7 +217,7 @@ static void fill_ask(const struct nd_test *t, struct nd_result_ask *ask)
 
 		ask->workload[i].client_active = w->active == ND_CLIENT;
 		ask->workload[i].datagram = nd_plan_is_datagram(w);
-		ask->workload[i].transactions = w->load && !strcmp(w->load, "rr");
+		ask->workload[i].transactions = nd_plan_has_turns(w);
 		ask->workload[i].flows = flows_of(t, i);
 		ask->workload[i].message_bytes = w->message_bytes;
 		ask->workload[i].total_bytes = w->total_bytes;
@@ -207,12 +225,14 @@ static void fill_ask(const struct nd_test *t, struct nd_result_ask *ask)
 		ask->workload[i].rate_ops = w->rate_ops;
 		ask->workload[i].load = w->load;
 		ask->workload[i].transport = w->transport;
-		by_bytes = by_bytes || w->total_bytes > 0;
+		by_bytes = by_bytes || w->total_bytes > 0 || w->total_ops > 0;
+		r = r < 0 ? r : put_sizes(w, plan->ask.imix, a, &ask->workload[i].sizes);
 	}
 	ask->window_s = by_bytes ? (double)NAN : seconds_of(plan->duration_ns);
 	ask->interval_s = seconds_of(plan->interval_ns);
 	ask->sndbuf_bytes = plan->sock.sndbuf_bytes;
 	ask->rcvbuf_bytes = plan->sock.rcvbuf_bytes;
+	return r;
 }
 
 static void fill_clock(const struct nd_test *t, struct nd_result *ret)
@@ -243,6 +263,17 @@ static int fill_sides(const struct nd_test *t, struct nd_result *ret)
 	return r;
 }
 
+static int fill_group(const struct nd_test *t, struct nd_result *ret)
+{
+	if (!t->group)
+		return 0;
+	ret->group = nd_arena_alloc(&ret->arena, 1, sizeof(*ret->group));
+	if (!ret->group)
+		return -ENOMEM;
+	*ret->group = *t->group;
+	return nd_outcome_copy(&nd_group_table, ret->group, &ret->arena);
+}
+
 static uint64_t corrupt_bytes(const struct nd_side *side)
 {
 	const struct nd_part *p = side ? side->parts.v : NULL;
@@ -266,6 +297,10 @@ static void judge(struct nd_result *r)
 		r->partial = true;
 		r->partial_reason =
 			nd_arena_printf(&r->arena, "%s: every flow ended early", d[i].label);
+	}
+	if (r->group && r->group->partial && !r->partial) {
+		r->partial = true;
+		r->partial_reason = r->group->partial_reason;
 	}
 	if (corrupt > 0 && !r->partial) {
 		r->partial = true;
@@ -295,9 +330,12 @@ int nd_outcome_result(const struct nd_test *t, struct nd_result *ret, struct nd_
 	ret->face_table = t->plan->face_table;
 	fill_clock(t, ret);
 	r = fill_sides(t, ret);
+	if (r == 0)
+		r = fill_group(t, ret);
 	if (r < 0)
 		return nd_fail(err, r, "no memory for the result");
-	fill_ask(t, &ask);
+	if (fill_ask(t, &ret->arena, &ask) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for the result");
 	r = nd_result_join(ret, &ask, err);
 	if (!t->plan->face) {
 		drop_flows(ret->client);

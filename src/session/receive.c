@@ -67,6 +67,16 @@ static int run(struct receive *s, struct nd_err *err)
 	return r < 0 ? r : nd_loop_run(s->loop, err);
 }
 
+/* An address that is not this machine's: where another tool has its own code for a command line that cannot be
+ * meant, scripts expect that one. */
+static void judge_address(struct nd_plan *plan, const struct nd_err *err, enum nd_ending *ending)
+{
+	if (err->code != -EADDRNOTAVAIL || plan->exits.help == 0)
+		return;
+	plan->exits.usage = plan->exits.help;
+	*ending = ND_END_USAGE;
+}
+
 int nd_session_receive(const struct nd_session *how, struct nd_err *err)
 {
 	struct receive s = { .ending = ND_END_FAILED };
@@ -87,6 +97,8 @@ int nd_session_receive(const struct nd_session *how, struct nd_err *err)
 		s.ending = ND_END_FAILED;
 	else if (s.ending == ND_END_FAILED || s.ending == ND_END_PEER)
 		*err = s.err;
+	if (r < 0)
+		judge_address(how->plan, err, &s.ending);
 	nd_receiver_done(&s.receiver);
 	nd_timer_free(s.guard);
 	nd_loop_free(s.loop);

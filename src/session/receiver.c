@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "base/time.h"
 #include "session/receiver.h"
 
-enum { ACCEPTS = 64, DOORS_MAX = 4096 };
+enum { ACCEPTS = 64, DOORS_MAX = 4096, TAIL = 100000 };
 
 #define PAUSE_NS (100 * ND_NS_PER_MS) /* out of descriptors: do not spin on the listener */
 
@@ -32,34 +33,6 @@ struct door {
 
 /* ---- flows */
 
-static int remember(struct nd_receiver *v, int fd, unsigned index)
-{
-	if (v->flow_n == v->flow_room) {
-		uint64_t room = v->flow_room ? v->flow_room * 2 : 64;
-		struct nd_arrival *more = realloc(v->flows, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		v->flows = more;
-		v->flow_room = room;
-	}
-	v->flows[v->flow_n++] = (struct nd_arrival){ .fd = fd, .index = index };
-	return 0;
-}
-
-/* Everything that came and has not been given; in order, as open-ended runs want it. */
-static void give_flows(struct nd_receiver *v)
-{
-	struct nd_err err = { 0 };
-
-	for (; v->test.run && v->given_n < v->flow_n; v->given_n++) {
-		int fd = nd_take_fd(&v->flows[v->given_n].fd);
-
-		if (nd_run_give(v->test.run, v->given_n, fd, &err) < 0)
-			nd_log(ND_LOG_DEBUG, "%s", err.text);
-	}
-}
-
 static void data_arrived(struct door *d, int fd)
 {
 	struct nd_receiver *v = d->receiver;
@@ -68,12 +41,13 @@ static void data_arrived(struct door *d, int fd)
 				      .index = d->index,
 				      .flow = v->flow_n };
 
-	if (v->flow_n >= v->plan->workload[0].flows || remember(v, fd, d->index) < 0) {
+	if (v->flow_n >= v->plan->workload[0].flows || nd_arrivals_add(v, fd, d->index) < 0) {
 		nd_close_p(&fd);
 		return;
 	}
+	nd_arrivals_hear(v, fd, d->port_class, d->index);
 	nd_test_feed(&v->test, &ev);
-	give_flows(v);
+	nd_arrivals_give(v);
 }
 
 /* The sockets of a datagram receiver are its flows; the original stays ours. */
@@ -86,28 +60,26 @@ static void give_datagrams(struct nd_receiver *v)
 		if (!d->datagram)
 			continue;
 		copy = fcntl(d->fd, F_DUPFD_CLOEXEC, 0);
-		if (copy >= 0 && remember(v, copy, d->index) < 0)
+		if (copy >= 0 && nd_arrivals_add(v, copy, d->index) < 0)
 			nd_close_p(&copy);
 		if (nd_watch_want(d->watch, false, false) < 0)
 			nd_log(ND_LOG_DEBUG, "a datagram socket stays watched");
 	}
 }
 
-static void forget_flows(struct nd_receiver *v)
-{
-	for (uint64_t i = v->given_n; i < v->flow_n; i++)
-		nd_close_p(&v->flows[i].fd);
-	v->flow_n = v->given_n = 0;
-}
-
 /* ---- doors */
+
+static bool is_data(const struct nd_port_class *c)
+{
+	return c->many && !strcmp(c->name, "data");
+}
 
 static void take_connection(struct door *d, int fd)
 {
 	struct nd_receiver *v = d->receiver;
 	struct nd_err err = { 0 };
 
-	if (v->plan_ports[d->port_class].many && d->port_class == v->data_class) {
+	if (is_data(&v->plan_ports[d->port_class])) {
 		data_arrived(d, fd);
 		return;
 	}
@@ -147,7 +119,9 @@ static void on_pause_over(void *user)
 static void on_door(void *user, bool readable, bool writable)
 {
 	struct door *d = user;
-	struct nd_dialog_event ev = { .what = ND_DLG_FIRST_DATA, .index = d->index };
+	struct nd_dialog_event ev = { .what = ND_DLG_FIRST_DATA,
+				      .port_class = d->port_class,
+				      .index = d->index };
 
 	(void)writable;
 	if (!readable)
@@ -218,13 +192,17 @@ static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index,
 		r = nd_watch_new(v->loop, d->fd, on_door, d, &d->watch, err);
 	if (r == 0)
 		r = nd_watch_want(d->watch, true, false);
+	if (is_data(&v->plan_ports[port_class]))
+		v->transports[d->datagram] = t->name;
 	v->door_n++; /* also when half-open: it is closed with the others */
 	return r;
 }
 
-/* All ports of a class. Beside others, one that cannot be had is named and left out. */
+/* All ports of a class. Beside others, or where it can do without, one that cannot be had is named and left out. */
 static int open_class(struct nd_receiver *v, unsigned port_class, struct nd_err *err)
 {
+	bool lenient = v->lenient ||
+		       (v->dialect->spares && v->dialect->spares(v->test.dialog, port_class));
 	unsigned n = 0;
 
 	if (!v->dialect->listens(v->test.dialog, port_class, &n))
@@ -232,10 +210,12 @@ static int open_class(struct nd_receiver *v, unsigned port_class, struct nd_err 
 	for (unsigned i = 0; i < n; i++) {
 		int r = open_door(v, port_class, i, err);
 
-		if (r < 0 && !v->lenient)
+		if (r < 0 && (!lenient || r == -EADDRNOTAVAIL)) /* then no port is to be had */
 			return r;
 		if (r < 0)
 			nd_log(ND_LOG_WARN, "%s: not served", err->text);
+		if (r == -ERANGE)
+			break; /* so are those behind it */
 	}
 	return 0;
 }
@@ -254,22 +234,46 @@ static int open_doors(struct nd_receiver *v, struct nd_err *err)
 
 /* ---- what the test asks */
 
+/* Some connection waits at a port, not yet accepted. */
+static bool is_called(const struct nd_receiver *v)
+{
+	for (unsigned i = 0; i < v->door_n; i++) {
+		const struct door *d = &v->doors[i];
+		struct pollfd p = { .fd = d->fd, .events = POLLIN };
+
+		if (!d->datagram && is_data(&v->plan_ports[d->port_class]) && poll(&p, 1, 0) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where both are served, a test without connections is one of datagrams. */
+static void choose_transport(struct nd_receiver *v, bool has_streams)
+{
+	struct nd_workload *w = &v->plan->workload[0];
+	bool is_datagram;
+
+	if (!v->transports[0] || !v->transports[1])
+		return;
+	is_datagram = !has_streams && !is_called(v);
+	w->transport = v->transports[is_datagram];
+	w->message_bytes = is_datagram ? ND_MAX_DATAGRAM : v->stream_bytes;
+}
+
 static void on_prepare(void *user, struct nd_run_cfg *cfg)
 {
 	struct nd_receiver *v = user;
 
 	(void)cfg; /* a receiver connects to nobody */
-	/* a run before this one has taken its flows with it */
-	v->flow_n -= v->given_n;
-	if (v->flow_n > 0)
-		memmove(v->flows, v->flows + v->given_n, v->flow_n * sizeof(*v->flows));
-	v->given_n = 0;
-	give_datagrams(v);
+	v->is_started = false;
+	choose_transport(v, nd_arrivals_renew(v) > 0);
+	if (nd_plan_is_datagram(&v->plan->workload[0]))
+		give_datagrams(v);
 }
 
 static void on_prepared(void *user)
 {
-	give_flows(user);
+	nd_arrivals_give(user);
 }
 
 static void on_flows(void *user, uint64_t open)
@@ -295,6 +299,7 @@ static void on_note(void *user, const char *text)
 
 static void on_start(void *user, uint64_t at_ns)
 {
+	nd_arrivals_started(user, true);
 	nd_phases_start(((struct nd_receiver *)user)->phases, at_ns);
 }
 
@@ -306,6 +311,28 @@ static void on_intervals(void *user, bool own, const struct nd_interval_sample *
 		nd_live_add(v->live, own, s, n);
 }
 
+/* Engines read more at a time than such a tool was told to; reports of reads mean its own. */
+static void count_reads(const struct nd_receiver *v, uint64_t bytes, uint64_t *reads)
+{
+	uint64_t each = ND_MAX(v->stream_bytes, 1);
+
+	if (!nd_plan_is_datagram(&v->plan->workload[0]))
+		*reads = ND_MAX(*reads, bytes / each + (bytes % each != 0));
+}
+
+static void count_part(const struct nd_receiver *v, struct nd_part *p)
+{
+	struct nd_interval_sample *s = p->intervals.v;
+	struct nd_flow_row *rows = p->flows.v;
+
+	count_reads(v, p->window.rx_bytes, &p->window.rx_messages);
+	count_reads(v, p->run.rx_bytes, &p->run.rx_messages);
+	for (uint64_t i = 0; i < p->intervals.n; i++)
+		count_reads(v, s[i].rx_bytes, &s[i].rx_messages);
+	for (uint64_t i = 0; i < p->flows.n; i++)
+		count_reads(v, rows[i].rx_bytes, &rows[i].rx_messages);
+}
+
 /* Which port each flow came to: only the session has seen that. */
 static void on_measured(void *user, struct nd_side *side)
 {
@@ -315,6 +342,7 @@ static void on_measured(void *user, struct nd_side *side)
 	for (uint64_t i = 0; i < side->parts.n; i++) {
 		struct nd_flow_row *rows = parts[i].flows.v;
 
+		count_part(v, &parts[i]);
 		for (uint64_t k = 0; k < parts[i].flows.n && k < v->flow_n; k++)
 			rows[k].group = v->flows[k].index;
 	}
@@ -352,13 +380,25 @@ static void end(struct nd_receiver *v)
 	v->ended(v->user, v->ending, &v->err);
 }
 
+/* The tail of a test is not the beginning of the next one. */
+static void empty(const struct door *d)
+{
+	char byte;
+
+	for (int i = 0; d->datagram && i < TAIL; i++) {
+		if (recv(d->fd, &byte, 1, MSG_DONTWAIT | MSG_TRUNC) < 0)
+			return;
+	}
+}
+
 /* One test is over: the next, or the end. */
 static void on_gone(void *user)
 {
 	struct nd_receiver *v = user;
 
 	nd_test_done(&v->test);
-	forget_flows(v);
+	nd_arrivals_started(v, false);
+	nd_arrivals_forget(v);
 	nd_live_free(v->live);
 	nd_phases_free(v->phases);
 	v->live = NULL;
@@ -369,6 +409,7 @@ static void on_gone(void *user)
 	}
 	for (unsigned i = 0; i < v->door_n; i++) {
 		v->doors[i].touched = false;
+		empty(&v->doors[i]);
 		if (nd_watch_want(v->doors[i].watch, true, false) < 0)
 			nd_log(ND_LOG_WARN, "a port does not accept any more");
 	}
@@ -434,13 +475,9 @@ int nd_receiver_open(struct nd_receiver *v, struct nd_err *err)
 		return nd_fail(err, -EPROTONOSUPPORT, "control language '%s' has no receiver",
 			       v->plan->dialect);
 	v->plan_ports = v->dialect->ports;
-	for (unsigned c = 0; v->plan_ports[c].name; c++) {
-		if (!strcmp(v->plan_ports[c].name, "data") &&
-		    !strcmp(v->plan_ports[c].transport, v->plan->workload[0].transport))
-			v->data_class = c;
-	}
 	if (nd_timer_new(v->loop, on_pause_over, v, &v->pause) < 0)
 		return nd_fail(err, -ENOMEM, "no memory for a timer");
+	v->stream_bytes = v->plan->workload[0].message_bytes;
 	r = open_test(v, err);
 	if (r == 0)
 		r = open_doors(v, err);
@@ -467,7 +504,8 @@ void nd_receiver_done(struct nd_receiver *v)
 	free(v->doors);
 	if (v->loop)
 		nd_test_done(&v->test);
-	forget_flows(v);
+	nd_arrivals_started(v, true);
+	nd_arrivals_forget(v);
 	free(v->flows);
 	nd_live_free(v->live);
 	nd_phases_free(v->phases);

@@ -13,6 +13,17 @@ struct nd_arrival {
 	unsigned index; /* of the port it came to */
 };
 
+/* A data connection whose first byte is waited for. */
+struct nd_ear {
+	struct nd_receiver *receiver; /* borrowed */
+	int fd;                       /* owned while there is a watch */
+	unsigned port_class, index;
+	uint64_t at_ns; /* when it came */
+	struct nd_watch *watch;
+};
+
+#define ND_EARS 64
+
 struct nd_receiver {
 	/* set by the owner */
 	struct nd_plan *plan; /* borrowed; .dialect names the language */
@@ -30,7 +41,11 @@ struct nd_receiver {
 	/* its own */
 	const struct nd_dialect *dialect;
 	const struct nd_port_class *plan_ports;
-	unsigned data_class;
+	const char *transports[2]; /* of its data ports: for streams, for datagrams; NULL: none */
+	uint64_t stream_bytes;     /* one read, as planned */
+	struct nd_ear ears[ND_EARS];
+	unsigned ear_at;
+	bool is_started; /* the run: data is its own affair */
 	struct nd_test test;
 	struct nd_live *live;
 	struct nd_phases *phases;
@@ -50,5 +65,18 @@ ND_MUST_CHECK int nd_receiver_open(struct nd_receiver *v, struct nd_err *err);
 /** nd_receiver_stop() - end the test that runs; ended() follows. */
 void nd_receiver_stop(struct nd_receiver *v, const char *reason);
 void nd_receiver_done(struct nd_receiver *v);
+
+/* arrivals.c: data sockets. */
+ND_MUST_CHECK int nd_arrivals_add(struct nd_receiver *v, int fd, unsigned index);
+/** nd_arrivals_give() - all that came and has not been given, to the run if there is one. */
+void nd_arrivals_give(struct nd_receiver *v);
+/** nd_arrivals_renew() - for another run: those that were given went with the last one, those that ended are of no
+ * use. Return: how many are left. */
+uint64_t nd_arrivals_renew(struct nd_receiver *v);
+void nd_arrivals_forget(struct nd_receiver *v);
+/** nd_arrivals_hear() - tell the dialog when the first byte comes. @fd stays the caller's. */
+void nd_arrivals_hear(struct nd_receiver *v, int fd, unsigned port_class, unsigned index);
+/** nd_arrivals_started() - the run has begun, or is over: nobody is listened to any more. */
+void nd_arrivals_started(struct nd_receiver *v, bool started);
 
 #endif

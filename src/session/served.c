@@ -57,8 +57,43 @@ static void log_line(const struct nd_served *c, const char *text)
 {
 	char peer[128];
 
-	nd_log(ND_LOG_INFO, "test %llu from %s: %s", (unsigned long long)c->number,
-	       nd_addr_text(&c->test.peer, false, peer, sizeof(peer)), text);
+	const char *group = nd_group_name(c);
+
+	nd_log(ND_LOG_INFO, "test %llu from %s%s%s%s: %s", (unsigned long long)c->number,
+	       nd_addr_text(&c->test.peer, false, peer, sizeof(peer)), group ? ", group '" : "",
+	       group ? group : "", group ? "'" : "", text);
+}
+
+static void add_total(struct nd_str *out, const struct nd_group_total *t)
+{
+	nd_str_addf(out, "%llu clients %s, %llu flows", (unsigned long long)t->members,
+		    t->direction, (unsigned long long)t->flows);
+	if (!isnan(t->transactions_per_s)) {
+		nd_str_addf(out, ", %.0f round trips/s", t->transactions_per_s);
+	} else if (!isnan(t->goodput_bps)) {
+		nd_str_add(out, ", ");
+		add_rate(out, t->goodput_bps);
+		nd_str_add(out, " received");
+	}
+	if (!isnan(t->lost_ratio))
+		nd_str_addf(out, ", %.3g %% lost", 100 * t->lost_ratio);
+	if (!isnan(t->overlap_ratio))
+		nd_str_addf(out, ", windows overlap by %.1f %%", 100 * t->overlap_ratio);
+	if (!isnan(t->start_skew_ms))
+		nd_str_addf(out, ", began within %.3g ms", t->start_skew_ms);
+}
+
+void nd_served_group_line(const struct nd_group *g, struct nd_str *out)
+{
+	const struct nd_group_total *t = g->totals.v;
+
+	nd_str_addf(out, "group '%s': ", g->name);
+	for (uint64_t i = 0; i < g->totals.n; i++) {
+		nd_str_add(out, i ? "; " : "");
+		add_total(out, &t[i]);
+	}
+	if (g->partial)
+		nd_str_addf(out, " (partial: %s)", g->partial_reason ? g->partial_reason : "?");
 }
 
 void nd_served_line(const struct nd_result *r, struct nd_str *out)
@@ -93,7 +128,7 @@ static unsigned count_running(const struct nd_server *s)
 	return n;
 }
 
-static int judge(const struct nd_served *c, struct nd_err *err)
+static int judge(struct nd_served *c, struct nd_err *err)
 {
 	const struct nd_server *s = c->server;
 	const struct nd_serve *policy = &s->plan->serve;
@@ -102,7 +137,7 @@ static int judge(const struct nd_served *c, struct nd_err *err)
 
 	if (s->is_stopping)
 		return nd_fail(err, -ESHUTDOWN, "the server stops");
-	if (policy->once && s->once_taken)
+	if (policy->once && s->once_taken && !nd_group_waits_for(s, &c->plan))
 		return nd_fail(err, -EBUSY, "this server answers one test only and has begun it");
 	if (policy->max_tests && running >= policy->max_tests)
 		return nd_fail(err, -EBUSY, "server is full: %u of %llu tests are running", running,
@@ -110,7 +145,9 @@ static int judge(const struct nd_served *c, struct nd_err *err)
 	r = nd_plan_check(&c->plan, err);
 	if (r == 0 && c->datagram_bytes)
 		r = nd_plan_fits_path(&c->plan, ND_SERVER, c->datagram_bytes, err);
-	return r < 0 ? r : nd_plan_limits(&c->plan, policy, err);
+	if (r == 0)
+		r = nd_plan_limits(&c->plan, policy, err);
+	return r < 0 || !c->plan.group ? r : nd_group_join(c, err);
 }
 
 static int on_propose(void *user, struct nd_err *err)
@@ -140,7 +177,7 @@ static void on_start(void *user, uint64_t at_ns)
 	(void)at_ns;
 	nd_flows_release(c);
 	for (struct nd_served *o = c->server->tests; o; o = o->next) {
-		if (o == c || !o->is_started)
+		if (o == c || !o->is_started || nd_group_is_same(o, c))
 			continue;
 		o->test.overlapped++;
 		c->test.overlapped++;
@@ -182,13 +219,24 @@ static void on_over(void *user)
 		nd_log(ND_LOG_DEBUG, "control connection from %s: %s",
 		       nd_addr_text(&t->peer, true, peer, sizeof(peer)), t->err.text);
 	}
+	nd_group_over(c);
+}
+
+static void on_gather(void *user, uint64_t rtt_ns)
+{
+	nd_group_hold(user, rtt_ns);
+}
+
+static void on_member(void *user)
+{
+	nd_group_measured(user);
 }
 
 static void on_gone(void *user)
 {
 	struct nd_served *c = user;
 	struct nd_server *s = c->server;
-	bool was_it = s->plan->serve.once && c->test.had_run;
+	bool was_it = s->plan->serve.once && c->test.had_run && nd_group_is_alone(c);
 
 	nd_served_free(c);
 	if (was_it)
@@ -199,6 +247,8 @@ static void on_gone(void *user)
 static const struct nd_test_ops served_ops = {
 	.propose = on_propose,
 	.prepared = on_prepared,
+	.gather = on_gather,
+	.member = on_member,
 	.start = on_start,
 	.over = on_over,
 	.gone = on_gone,
@@ -285,6 +335,7 @@ void nd_served_free(struct nd_served *c)
 		c->next->prev = c->prev;
 	c->server->test_n--;
 	nd_flows_release(c);
+	nd_group_leave(c);
 	nd_test_done(&c->test);
 	nd_plan_done(&c->plan);
 	free(c->given);

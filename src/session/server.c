@@ -142,7 +142,8 @@ int nd_session_serve(const struct nd_session *how, struct nd_err *err)
 	struct nd_server s = { .plan = how->plan,
 			       .sink = how->sink,
 			       .finished = how->finished,
-			       .finished_user = how->user };
+			       .finished_user = how->user,
+			       .failed_as = ND_END_FAILED };
 	int r;
 
 	nd_here_read(&s.here);
@@ -150,5 +151,5 @@ int nd_session_serve(const struct nd_session *how, struct nd_err *err)
 	if (r == 0)
 		r = nd_loop_run(s.loop, err);
 	tear_down(&s);
-	return r < 0 ? (int)ND_END_FAILED : (int)ND_END_DONE;
+	return r < 0 ? (int)s.failed_as : (int)ND_END_DONE;
 }

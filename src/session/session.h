@@ -14,7 +14,11 @@ enum nd_ending {
 	ND_END_PARTIAL, /* a result, marked partial */
 	ND_END_FAILED,  /* no result: the run failed on this end */
 	ND_END_PEER,    /* no result: peer or protocol */
+	ND_END_USAGE,   /* no result: the command line, as the system sees it */
 };
+
+/** nd_exit_code() - what the program ends with; a plan may carry another tool's codes. */
+int nd_exit_code(const struct nd_plan *plan, enum nd_ending ending);
 
 /** nd_session_run() - carry out @plan, as its verb says: run a test against a host, answer tests until a signal (or
  * one with --once), or be a tool's receiver for one test (with plan->hold: until a signal). Blocks until over;

@@ -267,23 +267,32 @@ static void propose(struct nd_test *t)
 	nd_test_queue(t, &ev);
 }
 
-/* Flows that cannot be opened are the peer's, or the path's. */
-static bool is_of_peer(int code)
+static void make_socket(struct nd_test *t)
 {
-	return code == -ETIMEDOUT || code == -ECONNREFUSED || code == -ECONNRESET ||
-	       code == -EHOSTUNREACH || code == -ENETUNREACH || code == -EPROTO;
+	struct nd_dialog_event ev = { .what = ND_DLG_SOCKET, .socket = &t->socket };
+
+	t->socket = (struct nd_socket_facts){ 0 };
+	t->refusal = (struct nd_err){ 0 };
+	if (t->ops->socket)
+		ev.error = t->ops->socket(t->user, &t->socket, &t->refusal);
+	else
+		ev.error = nd_fail(&t->refusal, -EOPNOTSUPP, "this session has no data sockets");
+	if (ev.error < 0)
+		ev.err = &t->refusal;
+	nd_test_queue(t, &ev);
 }
 
 static void finish(struct nd_test *t, const struct nd_verb_item *v)
 {
 	if (v->what == ND_DO_FAIL) {
 		t->err = v->err;
-		end_dialog(t,
-			   v->peer_fault || is_of_peer(v->err.code) ? ND_END_PEER : ND_END_FAILED);
+		end_dialog(t, nd_ending_of(v->peer_fault ? ND_AT_PEER : ND_AT_RUN, v->err.code));
 		return;
 	}
 	t->reason = v->reason;
 	t->peer_side = v->peer_side;
+	if (v->group)
+		t->group = v->group;
 	end_dialog(t, v->reason ? ND_END_PARTIAL : ND_END_DONE);
 }
 
@@ -293,6 +302,8 @@ static void restart(struct nd_test *t, uint64_t threads)
 	if (t->run && t->plan->open_ended && t->run_state < ND_RUN_RUNNING)
 		return;
 	drop_run(t);
+	nd_arena_done(&t->arena); /* what the last run came to was told */
+	t->side = (struct nd_side){ 0 };
 	prepare(t, threads);
 }
 
@@ -308,6 +319,18 @@ static void carry_run_verb(struct nd_test *t, const struct nd_verb_item *v)
 		nd_run_finish(t->run, v->quiet_ns, v->deadline_ns);
 	} else if (v->what == ND_DO_STOP && t->run) {
 		nd_run_stop(t->run);
+	}
+}
+
+static void carry_group_verb(struct nd_test *t, const struct nd_verb_item *v)
+{
+	if (v->what == ND_DO_GATHER && t->ops->gather) {
+		t->ops->gather(t->user, v->rtt_ns);
+	} else if (v->what == ND_DO_MEMBER) {
+		t->peer_side = v->peer_side;
+		t->reason = v->reason;
+		if (t->ops->member)
+			t->ops->member(t->user);
 	}
 }
 
@@ -334,6 +357,10 @@ static void carry_one(struct nd_test *t, const struct nd_verb_item *v)
 		if (!is_over)
 			propose(t);
 		break;
+	case ND_DO_SOCKET:
+		if (!is_over)
+			make_socket(t);
+		break;
 	case ND_DO_PREPARE:
 	case ND_DO_START:
 	case ND_DO_RESTART:
@@ -349,6 +376,11 @@ static void carry_one(struct nd_test *t, const struct nd_verb_item *v)
 	case ND_DO_NOTE:
 		if (!is_over && t->ops->note)
 			t->ops->note(t->user, v->err.text);
+		break;
+	case ND_DO_GATHER:
+	case ND_DO_MEMBER:
+		if (!is_over)
+			carry_group_verb(t, v);
 		break;
 	case ND_DO_DONE:
 	case ND_DO_FAIL:

@@ -22,7 +22,7 @@
 	X(rx_messages)  /* reads completed (stream), datagrams read (all of this flow) */          \
 	X(rx_calls)     /* system calls made to receive */                                         \
 	X(rx_stacked)   /* datagrams: pieces that the socket gave; with GRO one for many */        \
-	X(rx_dropped)   /* datagrams that the socket says it had no room for */                    \
+	X(rx_dropped)   /* datagrams the socket had no room for; with GRO pieces */                \
 	X(rx_unique)    /* datagrams with a sequence number seen for the first time */             \
 	X(rx_duplicate) /* seen before */                                                          \
 	X(rx_reordered) /* first seen, but behind a higher number */                               \

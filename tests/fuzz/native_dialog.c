@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A native dialog, brought to some stage by a peer that keeps the rules, then given anything. The first byte
- * chooses end and stage; then come records of one byte for the kind and, for messages, two for the length.
+ * chooses end, stage, and whether it is one of a group; then come records of one byte for the kind and, for messages, two for the length.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct dialog {
 	struct nd_verbs verbs;
 	uint64_t now_ns;
 	unsigned endings;
-	bool is_judging, is_started;
+	bool is_judging, is_started, in_group;
 };
 
 static void check(bool good)
@@ -110,10 +110,14 @@ static void say(struct dialog *x, const char *json)
 	message(x, json, strlen(json));
 }
 
+#define GROUP_JSON ",\"group\":\"g\",\"group_expect\":2,\"group_wait_ns\":2000000000}"
 #define PLAN_JSON                                                                                 \
 	"{\"workloads\":[{\"active\":\"client\",\"load\":\"stream\",\"frame\":\"plain\","         \
 	"\"transport\":\"tcp\",\"flows\":2,\"message_bytes\":65536}],\"duration_ns\":1000000000," \
-	"\"warmup_ns\":0,\"cooldown_ns\":0,\"interval_ns\":1000000000,\"drain_ns\":1000000000}"
+	"\"warmup_ns\":0,\"cooldown_ns\":0,\"interval_ns\":1000000000,\"drain_ns\":1000000000"
+
+#define AGREED_JSON \
+	"{\"m\":\"agreed\",\"token\":\"000102030405060708090a0b0c0d0e0f\",\"threads\":1,\"plan\":" PLAN_JSON
 
 static void agree(struct dialog *x)
 {
@@ -121,7 +125,8 @@ static void agree(struct dialog *x)
 	int i;
 
 	if (x->end == ND_SERVER) {
-		say(x, "{\"m\":\"plan\",\"plan\":" PLAN_JSON "}");
+		say(x, x->in_group ? "{\"m\":\"plan\",\"plan\":" PLAN_JSON GROUP_JSON "}"
+				   : "{\"m\":\"plan\",\"plan\":" PLAN_JSON "}}");
 		return;
 	}
 	for (i = 0; i < 10; i++) {
@@ -130,8 +135,26 @@ static void agree(struct dialog *x)
 			       (unsigned long long)x->now_ns);
 		say(x, text);
 	}
-	say(x, "{\"m\":\"agreed\",\"token\":\"000102030405060708090a0b0c0d0e0f\",\"threads\":1,"
-	       "\"plan\":" PLAN_JSON "}");
+	say(x, x->in_group ? AGREED_JSON GROUP_JSON "}" : AGREED_JSON "}}");
+}
+
+static void gather(struct dialog *x)
+{
+	if (x->end == ND_CLIENT)
+		say(x, "{\"m\":\"gather\",\"at\":5000000000}");
+	else
+		feed(x, (struct nd_dialog_event){ .what = ND_DLG_GATHER, .at_ns = x->now_ns });
+}
+
+static void sum_up(struct dialog *x)
+{
+	struct nd_group_member m;
+	struct nd_group g;
+
+	nd_table_unknown(&nd_group_member_table, &m);
+	nd_table_unknown(&nd_group_table, &g);
+	g.members = (struct nd_list){ &m, 1 };
+	feed(x, (struct nd_dialog_event){ .what = ND_DLG_GROUP, .group = &g });
 }
 
 static void reach(struct dialog *x, enum reach to)
@@ -148,9 +171,12 @@ static void reach(struct dialog *x, enum reach to)
 		local(x, ND_DLG_FLOWS_READY);
 	if (to >= AT_RUN) {
 		say(x, "{\"m\":\"ready\"}");
+		if (x->in_group)
+			gather(x);
 		if (x->end == ND_SERVER) {
-			(void)snprintf(text, sizeof(text), "{\"m\":\"go\",\"at\":%llu}",
-				       (unsigned long long)x->now_ns);
+			(void)snprintf(
+				text, sizeof(text), "{\"m\":\"go\",\"at\":%llu}",
+				(unsigned long long)(x->now_ns - (x->in_group ? ND_NS_PER_MS : 0)));
 			say(x, text);
 		}
 		x->now_ns += ND_NS_PER_S;
@@ -178,6 +204,14 @@ static void play(struct dialog *x, const uint8_t *data, size_t size)
 		} else if (kind < 10) {
 			feed(x,
 			     (struct nd_dialog_event){ .what = ND_DLG_TIMER, .timer = kind & 1 });
+		} else if (kind == 250) {
+			feed(x,
+			     (struct nd_dialog_event){ .what = ND_DLG_GATHER, .at_ns = x->now_ns });
+		} else if (kind == 251) {
+			feed(x, (struct nd_dialog_event){ .what = ND_DLG_GATHER,
+							  .reason = "too few" });
+		} else if (kind == 252) {
+			sum_up(x);
 		} else if (size >= 2) {
 			n = (size_t)data[0] << 8 | data[1];
 			data += 2;
@@ -202,6 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	x.end = data[0] & 1 ? ND_SERVER : ND_CLIENT;
+	x.in_group = data[0] & 128;
 	cfg.end = x.end;
 	nd_plan_init(&x.plan);
 	if (x.end == ND_CLIENT) {
@@ -213,10 +248,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 							   .flows = 2,
 							   .message_bytes = 65536 };
 		x.plan.duration_ns = ND_NS_PER_S;
+		x.plan.interval_ns = x.plan.drain_ns = ND_NS_PER_S;
+		x.plan.group = x.in_group ? "g" : NULL;
+		x.plan.group_expect = x.in_group ? 2 : 0;
+		x.plan.group_wait_ns = 2 * ND_NS_PER_S;
 	}
 	x.state = calloc(1, x.d->state_bytes);
 	check(x.state && x.d->open(x.state, &cfg, NULL) == 0);
-	reach(&x, (enum reach)((data[0] >> 1) % REACHES));
+	reach(&x, (enum reach)(((data[0] & 127) >> 1) % REACHES));
 	play(&x, data + 1, size - 1);
 	x.d->facts(x.state, &facts);
 	(void)x.d->greeting(x.state, &greeting);

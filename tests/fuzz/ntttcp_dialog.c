@@ -77,6 +77,7 @@ static void carry(struct dialog *x, const struct nd_verb_item *v)
 		break;
 	case ND_DO_PROPOSE:
 	case ND_DO_PEER_INTERVAL:
+	case ND_DO_SOCKET:
 		check(false);
 		break;
 	case ND_DO_CLOSE:

@@ -32,6 +32,7 @@ static void check_sample(const struct nd_os_sample *s)
 	check(d.cpus == s->cpus && d.nics <= s->nics * 2);
 	check(d.interrupts == 0 || d.interrupts == ND_UNKNOWN);
 	check(d.softirqs.net_rx == 0 || d.softirqs.net_rx == ND_UNKNOWN);
+	check(d.cgroup.throttled_ns == 0 || d.cgroup.throttled_ns == ND_UNKNOWN);
 	check(d.softnet.processed == 0 || d.softnet.processed == ND_UNKNOWN);
 	for (i = 0; i < d.cpus; i++)
 		check(d.cpu[i].user_ns == 0 || d.cpu[i].user_ns == ND_UNKNOWN);
@@ -51,6 +52,7 @@ static void read_counters(const char *text)
 		nd_os_parse_snmp(text, &s.snmp);
 		nd_os_parse_snmp6(text, &s.snmp);
 		nd_os_parse_status(text, &s.self);
+		nd_os_parse_cpu_stat(text, &s.cgroup);
 		check_sample(&s);
 	}
 	nd_os_sample_done(&s);
@@ -70,6 +72,8 @@ static void read_facts(const char *text)
 	check(hypervisor >= -1 && hypervisor <= 1);
 	quota = nd_os_cgroup_cpus(&os, text);
 	check(quota != quota); /* there is no such folder: NAN */
+	nd_os_group_open(&os, text);
+	check(os.group_n == 0);
 	n = nd_os_cpulist(text, cpus, LIST_ROOM);
 	check(n == -EINVAL || (n >= 1 && n <= (int)LIST_ROOM));
 	nd_arena_done(&arena);

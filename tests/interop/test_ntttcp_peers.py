@@ -19,16 +19,16 @@ LANGUAGE = pytest.mark.parametrize("windows", [False, True], ids=["linux words",
 
 
 @pytest.fixture(scope="module")
-def one_host():
+def net():
     with Lab() as net:
-        yield net.b
+        yield net
 
 
 @pytest.fixture
-def host(one_host):
-    """The host of all these tests; what one leaves running is gone before the next."""
-    yield one_host
-    for proc in one_host.procs:
+def host(net):
+    """The host of nearly all these tests; what one leaves running is gone before the next."""
+    yield net.b
+    for proc in net.b.procs + net.a.procs:
         proc.kill()
 
 
@@ -82,6 +82,55 @@ def check_report(proc, least_s=0.0, most_s=60.0, data=True):
         assert figure(proc, "total bytes") > 0
 
 
+def begin(peer, cycle, agreed=None):
+    """Lead a scripted sender until its data flows."""
+    assert peer.ask(X) == UNKNOWN and peer.ask(cycle) == (cycle if agreed is None else agreed)
+    peer.connect()
+    assert peer.ask(R) == R
+    peer.flood()
+
+
+def see_off(proc, *peers):
+    """The receiver's time is over: its senders leave."""
+    proc.wait_line("Test cycle finished", 5 * slow())
+    for peer in peers:
+        peer.still()
+        peer.hang_up()
+
+
+def wait_free(host, base):
+    """Until the receiver is ready for another sender: that the last one has left needs a moment."""
+    def free():
+        with LinuxSender(host, base) as probe:
+            return probe.ask(X) == UNKNOWN
+    poll("a free receiver", free, 5 * slow(), 0.05)
+
+
+def agree(peer, cycle, agreed=None, state=FREE):
+    """Lead our sender to its data connections."""
+    peer.answer()
+    assert peer.hear() == X
+    peer.say(state)
+    assert peer.hear() == cycle
+    peer.say(cycle if agreed is None else agreed)
+
+
+def serve(peer, cycle, conns=1, **more):
+    """Lead our sender until its data flows."""
+    agree(peer, cycle, **more)
+    peer.take(conns)
+    assert peer.hear() == R
+    peer.drain()
+    peer.say(R)
+
+
+def see_stop(peer):
+    """Our sender says that it has ended, and leaves."""
+    assert peer.hear() == E
+    peer.say(FINISHED)
+    assert peer.hear() == FIN
+
+
 # --- receiver: words
 
 @WAY
@@ -92,9 +141,7 @@ def test_receiver_plain_run(host, base, ours, udp):
         peer.connect()
         assert peer.ask(R) == R
         peer.flood(1000 if udp else 65536, b"B" if udp else b"A")
-        proc.wait_line("Test cycle finished", 5 * slow())
-        peer.still()
-        peer.hang_up()
+        see_off(proc, peer)
         ntttcp.ended(proc, within=4)
         assert peer.sync == words("X", 10, 1, 1, "R", "R", "s FIN")
         check_report(proc, 1, 1)
@@ -105,10 +152,7 @@ def test_receiver_plain_run(host, base, ours, udp):
 def test_receiver_with_warmup_and_cooldown_is_stopped(host, base, ours):
     proc = ours("-r", "-t", 3)
     with LinuxSender(host, base, ports=2) as peer:
-        assert peer.ask(X) == UNKNOWN and peer.ask(3) == 3
-        peer.connect()
-        assert peer.ask(R) == R
-        peer.flood()
+        begin(peer, 3)
         proc.wait_line("Network activity", 5 * slow())
         peer.wait_bytes(1 << 20)
         begun = time.monotonic()
@@ -140,10 +184,7 @@ def test_receiver_agrees_on_a_time(host, base, ours, given, proposed, agreed):
 def test_receiver_takes_a_time_that_looks_like_a_command(host, base, ours, cycle):
     proc = ours("-r")
     with LinuxSender(host, base, ports=2) as peer:
-        assert peer.ask(X) == UNKNOWN and peer.ask(cycle) == cycle
-        peer.connect()
-        assert peer.ask(R) == R
-        peer.flood()
+        begin(peer, cycle)
         peer.wait_bytes(1 << 18)
         assert peer.ask(E) == FINISHED
         peer.hang_up()
@@ -195,17 +236,9 @@ def test_receiver_is_free_again_when_a_sender_leaves_before_the_start(host, base
         peer.connect()
     with LinuxSender(host, base, ports=2) as peer:
         # that the first one has left needs a moment to be seen
-        def free():
-            with LinuxSender(host, base) as probe:
-                return probe.ask(X) == UNKNOWN
-        poll("a free receiver", free, 5 * slow(), 0.05)
-        assert peer.ask(X) == UNKNOWN and peer.ask(1) == 1
-        peer.connect()
-        assert peer.ask(R) == R
-        peer.flood()
-        proc.wait_line("Test cycle finished", 5 * slow())
-        peer.still()
-        peer.hang_up()
+        wait_free(host, base)
+        begin(peer, 1)
+        see_off(proc, peer)
     ntttcp.ended(proc, within=4)
     check_report(proc, 1, 1)
 
@@ -226,17 +259,9 @@ def test_receiver_survives_a_port_scan(host, base, ours):
         with host.socket() as probe:
             probe.connect(("127.0.0.1", port))
     with LinuxSender(host, base, ports=2) as peer:
-        def free():
-            with LinuxSender(host, base) as probe:
-                return probe.ask(X) == UNKNOWN
-        poll("a free receiver", free, 5 * slow(), 0.05)
-        assert peer.ask(X) == UNKNOWN and peer.ask(1) == 1
-        peer.connect()
-        assert peer.ask(R) == R
-        peer.flood()
-        proc.wait_line("Test cycle finished", 5 * slow())
-        peer.still()
-        peer.hang_up()
+        wait_free(host, base)
+        begin(peer, 1)
+        see_off(proc, peer)
     ntttcp.ended(proc, within=4)
     check_report(proc, 1, 1)
 
@@ -312,10 +337,7 @@ def test_receiver_does_not_know_the_last_one(host, base, ours):
         assert peer.ask(L) == E
         peer.hang_up()
 
-    def free():
-        with LinuxSender(host, base) as probe:
-            return probe.ask(X) == UNKNOWN
-    poll("a free receiver", free, 5 * slow(), 0.05)
+    wait_free(host, base)
 
 
 # --- receiver: interrupts and ends
@@ -330,10 +352,7 @@ def test_receiver_is_interrupted_before_the_test(ours):
 def test_receiver_is_interrupted(host, base, ours, sig):
     proc = ours("-r", "-t", 30)
     with LinuxSender(host, base, ports=2) as peer:
-        assert peer.ask(X) == UNKNOWN and peer.ask(1) == 30
-        peer.connect()
-        assert peer.ask(R) == R
-        peer.flood()
+        begin(peer, 1, agreed=30)
         peer.wait_bytes(1 << 18)
         proc.wait_line("Real-time throughput", 5 * slow())  # bytes sent may wait in buffers
         proc.send_signal(sig)
@@ -346,10 +365,7 @@ def test_receiver_is_interrupted(host, base, ours, sig):
 def test_receiver_without_limit_ends_with_its_sender(host, base, ours, says):
     proc = ours("-r", "-t", 0)
     with LinuxSender(host, base, ports=2) as peer:
-        assert peer.ask(X) == UNKNOWN and peer.ask(0) == 0
-        peer.connect()
-        assert peer.ask(R) == R
-        peer.flood()
+        begin(peer, 0)
         peer.wait_bytes(1 << 18)
         if says:
             assert peer.ask(E) == FINISHED
@@ -359,10 +375,7 @@ def test_receiver_without_limit_ends_with_its_sender(host, base, ours, says):
 def test_receiver_does_not_wait_for_a_sender_that_is_gone(host, base, ours):
     proc = ours("-r", "-t", 30)
     with LinuxSender(host, base, ports=2) as peer:
-        assert peer.ask(X) == UNKNOWN and peer.ask(30) == 30
-        peer.connect()
-        assert peer.ask(R) == R
-        peer.flood()
+        begin(peer, 30)
         peer.wait_bytes(1 << 18)
     ntttcp.ended(proc, code=None, within=5)
     assert "Totals" in proc.stdout
@@ -371,10 +384,7 @@ def test_receiver_does_not_wait_for_a_sender_that_is_gone(host, base, ours):
 def test_receiver_goes_on_without_the_sync_connection(host, base, ours):
     proc = ours("-r", "-t", 2)
     with LinuxSender(host, base, ports=2) as peer:
-        assert peer.ask(X) == UNKNOWN and peer.ask(2) == 2
-        peer.connect()
-        assert peer.ask(R) == R
-        peer.flood()
+        begin(peer, 2)
         peer.wait_bytes(1 << 18)
         peer.hang_up()
         ntttcp.ended(proc, within=6)
@@ -384,16 +394,11 @@ def test_receiver_goes_on_without_the_sync_connection(host, base, ours):
 def test_receiver_takes_connections_that_come_late(host, base, ours):
     proc = ours("-r", "-t", 1)
     with LinuxSender(host, base, ports=2) as peer, Sender(host, base, ports=2) as late:
-        assert peer.ask(X) == UNKNOWN and peer.ask(1) == 1
-        peer.connect()
-        assert peer.ask(R) == R
-        peer.flood()
+        begin(peer, 1)
         late.connect(2)
         late.flood()
         late.wait_bytes(1 << 18)
-        proc.wait_line("Test cycle finished", 5 * slow())
-        peer.still()
-        peer.hang_up()
+        see_off(proc, peer)
         late.close()
         ntttcp.ended(proc, within=4)
 
@@ -409,9 +414,7 @@ def test_receiver_resets_are_the_end_of_that_connection_only(host, base, ours):
         rude.data[0].sendall(b"A" * 5000)
         rude.data[0].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         rude.close()
-        proc.wait_line("Test cycle finished", 5 * slow())
-        peer.still()
-        peer.hang_up()
+        see_off(proc, peer)
         ntttcp.ended(proc, within=4)
         check_report(proc, 1, 1)
         assert figure(proc, "total bytes") <= sum(peer.bytes) + 5000
@@ -431,6 +434,97 @@ def test_receiver_of_a_sender_without_sync(host, base, ours, told, udp):
         ntttcp.ended(proc, within=4)
         check_report(proc, 1, 1)
         assert figure(proc, "total bytes") <= sum(peer.bytes)
+
+
+@pytest.mark.parametrize("windows, words", [(False, []), (False, ["-u"]), (True, [])],
+                         ids=["linux words", "udp", "windows words"])
+def test_receiver_loses_nothing_of_a_sender_without_sync(host, base, ours, windows, words):
+    """It is not told of: its first byte begins the test, whenever its connections came."""
+    udp = "-u" in words
+    proc = ours("-r", "-t", 2, *words, windows=windows)
+    with Sender(host, base, ports=2, udp=udp) as peer:
+        peer.connect()
+        assert udp or peer.data[0].getpeername()
+        assert "Network activity" not in proc.stdout
+        for sock in peer.data:
+            for _ in range(10):
+                sock.send(b"A" * 1000)
+        proc.wait_line("Network activity", 2 * slow())
+        if not udp:
+            peer.close()
+        ntttcp.ended(proc, within=5)
+        # half a second's silence used to be waited for, and all before it was lost
+        if windows:
+            assert re.search(r"^ +0\.019073 ", proc.stdout, re.M), proc.stdout
+        else:
+            assert figure(proc, "total bytes") == 20 * 1000
+
+
+def test_receiver_of_connections_that_say_nothing(host, base, ours):
+    """They are neither a test nor in the way of one."""
+    proc = ours("-r", "-t", 1)
+    with Sender(host, base, ports=2) as idle, LinuxSender(host, base, ports=2) as peer:
+        idle.connect(3)
+        begin(peer, 1)
+        see_off(proc, peer)
+        ntttcp.ended(proc, within=4)
+        check_report(proc, 1, 1)
+
+
+@pytest.mark.parametrize("offset, windows, code", [
+    (1001, False, 0), (1001, True, 1), (-1, True, 0), (-1, False, 1), (1, False, 1)],
+    ids=["token", "token, windows words", "sync, windows words", "sync", "data"])
+def test_receiver_whose_port_is_in_use(host, base, ours, offset, windows, code):
+    """Ports of the other tool are a courtesy: one in use is named. Its own ones it needs."""
+    with host.socket() as taken:
+        taken.bind(("127.0.0.1", base + offset))
+        taken.listen(1)
+        if code:
+            line = ["-m", "2,*,127.0.0.1", "--dialect=windows"] if windows else ["-r127.0.0.1", "-P", 2]
+            proc = ours("-r", *line[windows + 1:], windows=windows, ready="in use")
+            ntttcp.ended(proc, code=code, within=3)
+            assert f":{base + offset}: Address already in use" in proc.stderr
+            return
+        proc = ours("-r", "-t", 1, windows=windows)
+        assert f":{base + offset}: Address already in use: not served" in proc.stderr
+        if windows:
+            with WindowsSender(host, base, ports=2) as peer:
+                peer.connect()
+                assert peer.tokens()[0] == [b"X", b"X"]
+                peer.flood()
+                ntttcp.ended(proc, within=6)
+        else:
+            with LinuxSender(host, base, ports=2) as peer:
+                begin(peer, 1)
+                see_off(proc, peer)
+                ntttcp.ended(proc, within=4)
+
+
+@pytest.mark.parametrize("role, address, code", [("-r", "10.9.8.7", 23), ("-a", "10.9.8.7", 24)])
+def test_address_of_another_machine(folder, host, base, role, address, code):
+    """The original's codes, which scripts may know."""
+    line = ["-r" + address] if role == "-r" else ["-s127.0.0.1", "-a", address]
+    proc = ntttcp.start(folder, host, ["ntttcp", *line, "-P", 1, "-p", base])
+    ntttcp.ended(proc, code=code, within=3)
+    assert address in proc.stderr
+
+
+@WAY
+@pytest.mark.parametrize("sync", [True, False], ids=["sync", "-N"])
+def test_serve_takes_tcp_and_udp(folder, netdyno, host, base, udp, sync):
+    """Beside the native server, one set of ports takes whichever comes, time after time."""
+    proc = host.spawn([netdyno, "serve", "-p", base + 500, "--also", f"ntttcp:{base}+2", "-v"])
+    poll("ports", lambda: host.listening(base) and host.listening(base, "udp")
+         and host.listening(base - 1), 5 * slow())
+    for turn in (1, 2):
+        peer = ntttcp.start(folder, host, ["ntttcp", "-s127.0.0.1", "-P", 2, "-n", 1, "-t", 1,
+                                           "-p", base, *["-u", "-b", "1k"] * udp, *["-N"] * (not sync)])
+        ntttcp.ended(peer, within=5)
+        poll(f"test {turn}", lambda n=turn: f"ntttcp test {n}: " in proc.stderr, 6 * slow())
+    first = re.search(r"ntttcp test 1: .*", proc.stderr)[0]
+    assert ("UDP" in first or "udp" in first) == udp, first
+    proc.send_signal(signal.SIGINT)
+    proc.wait(8 * slow())
 
 
 def test_receiver_without_sync_has_no_sync_port(host, base, ours):
@@ -509,10 +603,7 @@ def test_receiver_serves_one_after_the_other(host, base, ours):
 
     def of_linux(n):
         with LinuxSender(host, base, ports=2) as peer:
-            assert peer.ask(X) == UNKNOWN and peer.ask(1) == 1
-            peer.connect()
-            assert peer.ask(R) == R
-            peer.flood()
+            begin(peer, 1)
             proc_has(n, "Test cycle finished")
             peer.still()
             peer.hang_up()
@@ -538,25 +629,12 @@ def test_receiver_serves_one_after_the_other(host, base, ours):
 
 # --- sender: words
 
-def agree(peer, cycle, agreed=None, state=FREE):
-    """Lead our sender to its data connections."""
-    peer.answer()
-    assert peer.hear() == X
-    peer.say(state)
-    assert peer.hear() == cycle
-    peer.say(cycle if agreed is None else agreed)
-
-
 @pytest.mark.parametrize("udp, state", [(False, FREE), (True, FREE), (False, FINISHED)],
                          ids=["tcp", "udp", "used before"])
 def test_sender_plain_run(host, base, ours, udp, state):
     with LinuxReceiver(host, base, ports=2, udp=udp) as peer:
         proc = ours("-s", "-n", 2, "-l", 1 if udp else 2, "-t", 1, *["-u", "-b", "1k"] * udp)
-        agree(peer, 1, state=state)
-        peer.take(4)
-        assert peer.hear() == R
-        peer.drain()
-        peer.say(R)
+        serve(peer, 1, state=state, conns=4)
         assert peer.hear() == FIN, "no E: its time was the whole cycle"
         ntttcp.ended(proc, within=4)
         assert peer.sync == words("X", state, 1, 1, "R", "R", "s FIN")
@@ -573,11 +651,7 @@ def test_sender_plain_run(host, base, ours, udp, state):
 def test_sender_with_warmup_and_cooldown_says_stop(host, base, ours):
     with LinuxReceiver(host, base, ports=2) as peer:
         proc = ours("-s", "-n", 1, "-W", 1, "-t", 1, "-C", 1)
-        agree(peer, 3)
-        peer.take(1)
-        assert peer.hear() == R
-        peer.drain()
-        peer.say(R)
+        serve(peer, 3)
         begun = time.monotonic()
         assert peer.hear() == E
         assert 2.9 < time.monotonic() - begun < 3 + 1.0 * slow(), "data flows the whole cycle"
@@ -592,11 +666,7 @@ def test_sender_of_a_longer_cycle(host, base, ours):
     """It sends as long as the receiver wants, and measures as long as it was told."""
     with LinuxReceiver(host, base, ports=1) as peer:
         proc = ours("-s", "-n", 1, "-t", 1, ports=1)
-        agree(peer, 1, agreed=2)
-        peer.take(1)
-        assert peer.hear() == R
-        peer.drain()
-        peer.say(R)
+        serve(peer, 1, agreed=2)
         begun = time.monotonic()
         assert peer.hear() == E
         assert time.monotonic() - begun > 1.9
@@ -720,16 +790,10 @@ def test_sender_of_more_ports_than_there_are(host, base, ours):
 def test_sender_is_interrupted(host, base, ours, sig):
     with LinuxReceiver(host, base, ports=2) as peer:
         proc = ours("-s", "-n", 1, "-t", 5)
-        agree(peer, 5)
-        peer.take(1)
-        assert peer.hear() == R
-        peer.drain()
-        peer.say(R)
+        serve(peer, 5)
         peer.wait_bytes(1 << 18)
         proc.send_signal(sig)
-        assert peer.hear() == E
-        peer.say(FINISHED)
-        assert peer.hear() == FIN
+        see_stop(peer)
         ntttcp.ended(proc, code=SHORTENED, within=3)
         assert peer.sync == words("X", 11, 5, 5, "R", "R", "E", 13, "s FIN")
         check_report(proc, 0, 5)
@@ -749,27 +813,17 @@ def test_sender_is_interrupted_before_the_start(host, base, ours):
 def test_sender_without_limit_says_stop(host, base, ours):
     with LinuxReceiver(host, base) as peer:
         proc = ours("-s", "-n", 1, "-t", 0, ports=1)
-        agree(peer, 0)
-        peer.take(1)
-        assert peer.hear() == R
-        peer.drain()
-        peer.say(R)
+        serve(peer, 0)
         peer.wait_bytes(1 << 18)
         proc.send_signal(signal.SIGINT)
-        assert peer.hear() == E
-        peer.say(FINISHED)
-        assert peer.hear() == FIN
+        see_stop(peer)
         ntttcp.ended(proc, within=3)
 
 
 def test_sender_loses_its_receiver(host, base, ours):
     with LinuxReceiver(host, base) as peer:
         proc = ours("-s", "-n", 1, "-t", 20, ports=1)
-        agree(peer, 20)
-        peer.take(1)
-        assert peer.hear() == R
-        peer.drain()
-        peer.say(R)
+        serve(peer, 20)
         peer.wait_bytes(1 << 18)
         peer.close()
         ntttcp.ended(proc, code=None, within=4)
@@ -778,15 +832,57 @@ def test_sender_loses_its_receiver(host, base, ours):
 def test_sender_whose_stop_is_not_answered(host, base, ours):
     with LinuxReceiver(host, base) as peer:
         proc = ours("-s", "-n", 1, "-W", 1, "-t", 1, ports=1)
-        agree(peer, 2)
-        peer.take(1)
-        assert peer.hear() == R
-        peer.drain()
-        peer.say(R)
+        serve(peer, 2)
         assert peer.hear() == E
         peer.hang_up()
         ntttcp.ended(proc, within=5)
         check_report(proc, 1, 1)
+
+
+@pytest.mark.parametrize("sync", [True, False], ids=["sync", "-ns"])
+def test_windows_sender_waits_for_a_late_receiver(host, base, ours, sync):
+    """Its data connections are refused at first."""
+    proc = ours("-s", "-t", 1, *[] if sync else ["-ns"], windows=True)
+    proc.wait_line("Copyright", 5 * slow())
+    time.sleep(0.7)  # a time in which they are
+    with WindowsReceiver(host, base, ports=2) as peer:
+        peer.take()
+        if sync:
+            assert peer.tokens() == [b"X", b"X"]
+        peer.drain()
+        ntttcp.ended(proc, within=6)
+
+
+def test_windows_sender_without_receiver(ours):
+    """The tries take ten seconds, then it says so."""
+    proc = ours("-s", "-t", 1, windows=True)
+    begun = time.monotonic()
+    ntttcp.ended(proc, code=None, within=14)
+    assert time.monotonic() - begun > 9 and proc.returncode != 0
+    assert "refused" in proc.stderr
+
+
+@pytest.mark.parametrize("given, hold", [((), True), (("-N",), True), (("-C", 1), False)],
+                         ids=["sync", "-N", "says E"])
+def test_sender_keeps_its_connections(host, base, ours, given, hold):
+    """A receiver whose clock runs a little longer would wait for ever for more."""
+    with LinuxReceiver(host, base) as peer:
+        proc = ours("-s", "-n", 1, "-t", 1, *given, ports=1)
+        if "-N" in given:
+            peer.take(1)
+            peer.drain()
+        else:
+            serve(peer, 2 if "-C" in given else 1)
+        proc.wait_line("Test cycle finished", 5 * slow())
+        if not hold:
+            assert peer.hear() == E
+            assert not peer.ended
+            peer.say(FINISHED)
+            return
+        held = time.monotonic()
+        peer.wait_ended()
+        assert time.monotonic() - held > 0.3
+        ntttcp.ended(proc, within=3)
 
 
 # --- sender: connections
@@ -915,6 +1011,17 @@ def test_sender_of_two_receivers(host, base, folder):
         ntttcp.ended(proc, within=3)
         check_report(proc, 1, 1)
         assert "2 connections tested" in proc.stdout
+
+
+def test_sender_binds_to_its_address_and_interface(net, folder, host, base):
+    """-a, as root."""
+    ntttcp.start(folder, host, ["ntttcp", f"-r{host.ip4}", "-P", 1, "-t", 2, "-p", base],
+                 ready="threads created")
+    proc = ntttcp.start(folder, net.a, ["ntttcp", f"-s{host.ip4}", "-P", 1, "-n", 1, "-t", 2,
+                                        "-p", base, "-a", net.a.ip4], ready="Network activity")
+    seen = net.a.run(["ss", "-Htn", "dst", f"{host.ip4}:{base}"]).stdout
+    assert f"{net.a.ip4}%{net.a.dev}:" in seen, seen
+    ntttcp.ended(proc, within=5)
 
 
 # --- both ours

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -119,6 +120,7 @@ BAD_SERVE = [
     ("--max-tests 0", "--max-tests", "'0'", "1..1k"),
     ("--max-flows 100001", "--max-flows", "'100001'", "1..100k"),
     ("--max-time 0", "--max-time", "'0'", "1s..72h"),
+    ("-p 65536", "-p", "'65536'", "0..65535"),
     ("-4 -6", "-4", "-6"),
     ("-t 10", "-t"),
     ("x", "'x'"),
@@ -157,6 +159,69 @@ def test_unknown_host(netdyno):
     assert "nosuch.invalid" in one_sentence(done)
 
 
+# What fails, where, and the exit code: 1 this machine, 2 the command line, 3 the host or the path to it.
+ENDS = [
+    ("stream nosuch.invalid", 3, "nosuch.invalid"),
+    ("stream 127.0.0.1 -B nosuch.invalid", 2, "-B", "nosuch.invalid"),
+    ("stream 127.0.0.1 -B 192.0.2.77", 1, "192.0.2.77", "assign"),
+    ("stream 127.0.0.1 -B %nosuch0", 1, "nosuch0"),
+    ("stream 127.0.0.1 -P x", 2, "-P"),
+    ("serve --listen nosuch.invalid", 2, "nosuch.invalid"),
+    ("serve --listen 192.0.2.77", 1, "192.0.2.77", "assign"),
+    ("serve --allow nosuch.invalid", 2, "--allow"),
+]
+
+
+@pytest.mark.parametrize("row", ENDS, ids=[row[0] for row in ENDS])
+def test_exit_codes(lab, netdyno, row):
+    typed, code, *named = row
+    done = lab().a.run([netdyno, *typed.split()])
+    assert done.returncode == code and done.stdout == "", done
+    said = one_sentence(done)
+    for word in named:
+        assert word in said, said
+
+
+def test_port_that_is_taken(lab, netdyno):
+    host = lab().a
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        with host.socket(kind=kind) as s:
+            s.bind(("0.0.0.0", 0))
+            if kind == socket.SOCK_STREAM:
+                s.listen()
+            port = s.getsockname()[1]
+            done = host.run([netdyno, "serve", "-p", port])
+            assert done.returncode == 1 and done.stdout == ""
+            assert str(port) in one_sentence(done)
+
+
+@pytest.mark.parametrize("args", [(), ("-q",), ("-4",), ("--listen", "127.0.0.1")],
+                         ids=["all", "quiet", "ipv4", "one"])
+def test_any_port(lab, netdyno, stream_json, slow, args):
+    """The system picks a port that is free for TCP and UDP, and the server tells it."""
+    host = lab().a
+    servers = [host.spawn([netdyno, "serve", "-p", 0, *args]) for _ in range(2)]
+    ports = [server.wait_line(r"listening on .*:([0-9]+) \(TCP and UDP\)", 10 * slow, "stderr")[1]
+             for server in servers]
+    assert ports[0] != ports[1]
+    for port in ports:
+        for udp in ((), ("-u",)):
+            check_report(stream_json(host, "127.0.0.1", "-p", port, "-n", "10k", *udp))
+
+
+@pytest.mark.parametrize("typed", ["a\x1b[31mb", "\x1b]0;title\a", "one\ntwo", "\x9b1m", "\x7f"])
+def test_control_characters_are_not_passed_on(netdyno, typed):
+    for args in (("stream", typed), ("stream", "192.0.2.1", "-P", typed), (typed,),
+                 ("serve", "--allow", typed), ("stream", "127.0.0.1", "-B", typed),
+                 ("stream", typed, "-o", "json")):
+        done = subprocess.run([netdyno, *args], stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=60, check=False)
+        assert done.returncode in (1, 2, 3)
+        for out in (done.stdout, done.stderr):
+            assert not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", out), out
+        assert done.stderr.count(b"\n") == 1, done.stderr
+
+
 def test_refused_port(lab, netdyno, slow):
     net = lab()
     port = net.b.free_port()
@@ -178,6 +243,33 @@ def test_silent_host(lab, netdyno, slow):
     assert done.returncode == 3
     said = one_sentence(done)
     assert "1s" in said and net.b.ip4 in said and "7575" in said
+
+
+def test_silent_server(lab, netdyno, slow):
+    """It takes the connection and says nothing."""
+    net = lab()
+    with net.b.socket() as mute:
+        mute.bind((net.b.ip4, 0))
+        mute.listen()
+        begin = time.monotonic()
+        done = net.a.run([netdyno, "stream", net.b.ip4, "-p", mute.getsockname()[1],
+                          "--connect-timeout", "1s"])
+    assert 1 <= time.monotonic() - begin < 4 * slow
+    assert done.returncode == 3 and "1s" in one_sentence(done)
+
+
+def test_datagrams_that_do_not_arrive(pair, netdyno, stream_json, slow):
+    """TCP passes, UDP does not: told within the time that a connection may take."""
+    wall = pair.b.drop(proto="udp", dport=pair.server.port)
+    begin = time.monotonic()
+    done = pair.a.run([netdyno, "stream", pair.b.ip4, "-p", pair.server.port, "-u", "-b", "1M", "-t",
+                       "1s", "--connect-timeout", "1s"])
+    assert 1 <= time.monotonic() - begin < 4 * slow
+    assert done.returncode == 3
+    said = one_sentence(done)
+    assert "UDP" in said and str(pair.server.port) in said and "firewall" in said
+    wall.remove()
+    check_report(stream_json(pair.a, pair.server, "-u", "-b", "1M", "-n", "10k"))
 
 
 def test_port_of_something_else(lab, netdyno, slow):

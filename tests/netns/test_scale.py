@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Many flows on two threads, through the loopback interface of one host."""
 import json
+import re
 import resource
 
 import pytest
 
+from kit import ntttcp
 from kit.report import check_report, side_of, warnings
 
 
@@ -80,19 +82,12 @@ def test_thirty_thousand_flows_with_descriptor_tables_of_their_own(alone, slow):
     check_report(alone("-n", "1M", "-P", 2))
 
 
-CROWDED = pytest.mark.xfail(strict=False, reason="connections in set-up, 512 of each client "
-                            "worker, may be more than the server's lobby holds: the oldest are "
-                            "closed")
-
-
-@CROWDED
 def test_ten_thousand_flows_of_sixteen_threads(alone, slow):
     plain(slow)
     for _ in range(2):
         check_report(alone("-P", 9500, "-T", 16, "-n", "9M"))
 
 
-@CROWDED
 @pytest.mark.parametrize("flows", [300, 450, 900])
 def test_flows_of_a_server_with_a_thousand_descriptors(alone, netdyno, slow, flows):
     host = alone.host
@@ -106,7 +101,6 @@ def test_flows_of_a_server_with_a_thousand_descriptors(alone, netdyno, slow, flo
         assert done.returncode == 0, done.stderr
 
 
-@CROWDED
 def test_descriptor_tables_of_their_own_at_a_lower_limit(alone, netdyno, slow):
     """The same, small: 1,200 flows where a process may have 800 descriptors."""
     plain(slow)  # TSan takes equal numbers in two tables for one descriptor
@@ -175,3 +169,23 @@ def test_ports_taken_by_others_are_told(alone, netdyno, slow):
         s.close()
     assert done.returncode in (1, 3)
     assert "no source port" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("also", [False, True], ids=["receiver", "server"])
+def test_many_connections_to_another_tools_receiver(alone, netdyno, tmp_path, slow, also):
+    """Seven hundred at once: more than one round of what it accepts, and of what it sets up."""
+    host, folder = alone.host, ntttcp.links(tmp_path, netdyno)
+    if also:
+        server = host.spawn([netdyno, "serve", "-p", host.free_port(), "--also", "ntttcp:5001+64"])
+        server.wait_line("serving ntttcp", 20 * slow, "stderr")
+    else:
+        server = host.spawn([folder / "ntttcp", "-r", "-P", 64, "-t", 1])
+        server.wait_line("threads created", 20 * slow)
+    sender = host.spawn([folder / "ntttcp", "-s127.0.0.1", "-P", 64, "-n", 11, "-t", 1])
+    ntttcp.ended(sender, within=60)
+    assert "704 connections tested" in sender.stdout
+    if also:
+        server.wait_line("ntttcp test 1: TCP 704 flows", 20 * slow, "stderr")
+    else:
+        ntttcp.ended(server, within=20)
+        assert re.search(r"throughput\s*:[0-9.]+", server.stdout)

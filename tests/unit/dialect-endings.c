@@ -228,7 +228,7 @@ static void a_client_that_never_plans(void **state)
 		inject(p, ND_SERVER, "{\"m\":\"beat\"}");
 		pass(p, ND_NS_PER_S);
 	}
-	expect_fail(p, ND_SERVER, true, "no progress in planning for 30 s");
+	expect_fail(p, ND_SERVER, true, "no progress in planning for 30s");
 	pair_free(p);
 }
 
@@ -351,7 +351,7 @@ static void flows_do_not_open(void **state)
 		pass(p, 2 * ND_NS_PER_S);
 		assert_int_equal(p->end[by].outcome, FAILED);
 		assert_int_equal(p->end[other].outcome, FAILED);
-		assert_true(says(p->end[ND_CLIENT].err.text, "set-up of 4 flows took over 30 s"));
+		assert_true(says(p->end[ND_CLIENT].err.text, "set-up of 4 flows took over 30s"));
 		pair_free(p);
 	}
 }
@@ -550,14 +550,15 @@ static void an_agreement_that_is_none(void **state)
 		  "workloads" },
 		{ "{\"m\":\"agreed\",\"token\":\"000102030405060708090a0b0c0d0e0f\",\"plan\":"
 		  "{\"workloads\":[{\"flows\":9}]}}",
-		  "not the plan" },
+		  "'workloads[0].load' is not what was asked for" },
 		{ "{\"m\":\"agreed\",\"token\":\"000102030405060708090a0b0c0d0e0f\",\"plan\":"
-		  "{\"workloads\":[{\"flows\":9,\"active\":\"client\"}],\"duration_ns\":10000000000,"
-		  "\"warmup_ns\":1000000000}}",
-		  "not the plan" },
+		  "{\"workloads\":[{\"flows\":4},{\"flows\":4}]}}",
+		  "'workloads' are not as many" },
 		{ "{\"m\":\"agreed\",\"token\":\"000102030405060708090a0b0c0d0e0f\",\"threads\":2,\"plan\":"
-		  "{\"workloads\":[{\"flows\":4,\"active\":\"client\"}],\"duration_ns\":10000000000,"
-		  "\"warmup_ns\":1000000000}}",
+		  "{\"workloads\":[{\"flows\":4,\"active\":\"client\",\"load\":\"stream\","
+		  "\"frame\":\"plain\",\"transport\":\"tcp\",\"message_bytes\":65536}],"
+		  "\"duration_ns\":10000000000,\"warmup_ns\":1000000000,\"interval_ns\":1000000000,"
+		  "\"drain_ns\":2000000000}}",
 		  "'threads' is not in 1..1" },
 	};
 
@@ -572,6 +573,134 @@ static void an_agreement_that_is_none(void **state)
 		p->is_deaf = true;
 		inject(p, ND_CLIENT, rows[i].message);
 		expect_fail(p, ND_CLIENT, true, rows[i].words);
+		pair_free(p);
+	}
+}
+
+struct bent {
+	const char *key;
+	size_t at; /* in the plan */
+	enum nd_type type;
+	bool is_fine;
+};
+
+static void bend(struct nd_plan *plan, const void *how)
+{
+	const struct bent *b = how;
+	char *at = (char *)plan + b->at;
+	const char *other = "rr";
+	uint64_t number;
+
+	if (b->type == ND_T_STR) {
+		memcpy(at, &other, sizeof(other));
+	} else if (b->type == ND_T_U64) {
+		memcpy(&number, at, sizeof(number));
+		number++;
+		memcpy(at, &number, sizeof(number));
+	} else {
+		at[0] = (char)!at
+			[0]; /* bool, or an enum of few names: the machine's low byte first */
+	}
+}
+
+/* Whatever a server bends, the client names the key. What it may choose by itself is no matter. */
+static void a_bent_agreement(void **state)
+{
+#define W(k, t)                                                                            \
+	{                                                                                  \
+		"'workloads[0]." #k "'", offsetof(struct nd_plan, workload[0].k), t, false \
+	}
+#define P(k, t)                                                   \
+	{                                                         \
+		"'" #k "'", offsetof(struct nd_plan, k), t, false \
+	}
+#define FREE(k, t)                                       \
+	{                                                \
+		"", offsetof(struct nd_plan, k), t, true \
+	}
+	static const struct bent rows[] = {
+		W(active, ND_T_ENUM),
+		W(load, ND_T_STR),
+		W(frame, ND_T_STR),
+		W(transport, ND_T_STR),
+		W(flows, ND_T_U64),
+		W(first_flow, ND_T_U64),
+		W(message_bytes, ND_T_U64),
+		W(request_bytes, ND_T_U64),
+		W(response_bytes, ND_T_U64),
+		W(rate_bps, ND_T_U64),
+		W(rate_ops, ND_T_U64),
+		W(total_bytes, ND_T_U64),
+		P(duration_ns, ND_T_U64),
+		P(warmup_ns, ND_T_U64),
+		P(cooldown_ns, ND_T_U64),
+		P(interval_ns, ND_T_U64),
+		P(drain_ns, ND_T_U64),
+		P(payload, ND_T_ENUM),
+		P(verify, ND_T_BOOL),
+		P(mptcp, ND_T_BOOL),
+		FREE(engine, ND_T_STR),
+		FREE(tx, ND_T_STR),
+		FREE(rx, ND_T_STR),
+		FREE(depth, ND_T_U64),
+		FREE(sock.nodelay, ND_T_BOOL),
+	};
+#undef W
+#undef P
+#undef FREE
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(rows); i++) {
+		struct pair *p = pair_new(1, 1);
+
+		p->bend = bend;
+		p->how = &rows[i];
+		pump(p);
+		if (rows[i].is_fine) {
+			assert_int_equal(p->end[ND_CLIENT].starts, 1);
+		} else {
+			expect_fail(p, ND_CLIENT, true, rows[i].key);
+			expect_fail(p, ND_CLIENT, true, "is not what was asked for");
+			expect_fail(p, ND_SERVER, true, rows[i].key);
+		}
+		pair_free(p);
+	}
+}
+
+/* --connect-timeout: how long the server may keep the client waiting, at each stage of set-up. */
+static void patience_of_the_user(void **state)
+{
+	static const struct {
+		const char *after, *words; /* what the client sent last; what it says then */
+		uint64_t timeout_ns, within_ns;
+	} rows[] = {
+		{ "hello", "no progress in the greeting for 2s", 2 * ND_NS_PER_S, 2 * ND_NS_PER_S },
+		{ "time", "no progress in planning for 2s", 2 * ND_NS_PER_S, 2 * ND_NS_PER_S },
+		{ "plan", "no progress in planning for 0.1s", ND_NS_PER_S / 10, ND_NS_PER_S / 10 },
+		{ "ready", "took over 2s: waiting for server", 2 * ND_NS_PER_S,
+		  2 * ND_NS_PER_S + 4 * ND_NS_PER_MS },
+	};
+
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(rows); i++) {
+		struct pair *p = pair_new(1, 1);
+		uint64_t began_ns;
+
+		p->end[ND_CLIENT].plan.connect_timeout_ns = rows[i].timeout_ns;
+		p->holds_flows[ND_SERVER] = true;
+		while (strncmp(p->end[ND_CLIENT].last_sent, rows[i].after, strlen(rows[i].after)))
+			assert_true(step(p));
+		began_ns = p->now_ns;
+		p->is_deaf = true;
+		forget(p, ND_CLIENT);
+		pass(p, rows[i].within_ns - ND_NS_PER_MS);
+		assert_int_equal(p->end[ND_CLIENT].outcome, GOING);
+		pass(p, 2 * ND_NS_PER_MS);
+		expect_fail(p, ND_CLIENT, true, rows[i].words);
+		assert_true(p->now_ns - began_ns < rows[i].within_ns + 10 * ND_NS_PER_MS);
 		pair_free(p);
 	}
 }
@@ -648,6 +777,8 @@ int main(void)
 		cmocka_unit_test(twice_is_once_too_often),
 		cmocka_unit_test(a_start_out_of_reach),
 		cmocka_unit_test(an_agreement_that_is_none),
+		cmocka_unit_test(a_bent_agreement),
+		cmocka_unit_test(patience_of_the_user),
 		cmocka_unit_test(too_large_for_the_stage),
 		cmocka_unit_test(told_of_an_error),
 		cmocka_unit_test(unknown_keys_are_nothing),

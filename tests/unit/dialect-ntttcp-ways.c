@@ -20,7 +20,9 @@ static void receives_tokens(void **state)
 	expect(b, ""); /* it may be the sender's last one, so it waits */
 	token(b, 0);
 	up(b, TOKEN, 0, 1);
-	expect(b, "0<58 close 0 prepare 2 start 1<58");
+	expect(b, "0<58 close 0");
+	PASS_MS(b, 10);
+	expect(b, "prepare 2 start 1<58");
 	token(b, 1);
 	expect(b, "close 1");
 	flows(b, 2);
@@ -68,6 +70,7 @@ static void receives_tokens_for_datagrams(void **state)
 	b->set.ports = 1;
 	bench_open(b);
 	up(b, TOKEN, 0, 0);
+	PASS_MS(b, 10);
 	expect(b, "prepare 1 start 0<58");
 	token(b, 0);
 	PASS_MS(b, 2000);
@@ -114,7 +117,7 @@ static void receives_without_sync(void **state)
 	b = bench_new(false);
 	b->set.no_sync = b->set.udp = true;
 	bench_open(b);
-	feed(b, (struct nd_dialog_event){ .what = ND_DLG_FIRST_DATA, .index = 1 });
+	first_data(b, DATAGRAMS);
 	expect(b, "prepare 2 start");
 	PASS_MS(b, 2000);
 	result(b, 0);
@@ -122,7 +125,7 @@ static void receives_without_sync(void **state)
 	bench_free(b);
 }
 
-/* Data, and for half a second neither a word nor a token. */
+/* Data before any word or token: all senders that synchronise wait for an answer first. */
 static void finds_out_that_there_is_no_sync(void **state)
 {
 	struct bench *b = bench_new(false);
@@ -133,10 +136,11 @@ static void finds_out_that_there_is_no_sync(void **state)
 	flow_open(b, 0, 0);
 	PASS_MS(b, 400);
 	flow_open(b, 1, 1);
-	PASS_MS(b, 499);
-	expect(b, "");
-	PASS_MS(b, 1);
+	PASS_MS(b, 5000);
+	expect(b, ""); /* a connection alone says nothing */
+	first_data(b, DATA);
 	expect(b, "prepare 2 start");
+	first_data(b, DATA);
 	flows(b, 2);
 	PASS_MS(b, 500);
 	flows(b, 0);
@@ -148,8 +152,99 @@ static void finds_out_that_there_is_no_sync(void **state)
 	up(b, SYNC, 0, 1);
 	word(b, 1, 0x58);
 	flow_open(b, 0, 2);
+	first_data(b, DATA);
 	PASS_MS(b, 600);
 	expect(b, "1<0000000a"); /* it will say when */
+	down(b, 1, 0);
+	expect(b, "start"); /* or not: then the data counts */
+	bench_free(b);
+}
+
+/* Somebody tries all ports, those of tokens too. */
+static void survives_a_scan(void **state)
+{
+	struct bench *b = bench_new(false);
+
+	(void)state;
+	b->set.time_ms = 60000;
+	bench_open(b);
+	flow_open(b, 0, 0);
+	flow_open(b, 1, 1);
+	up(b, TOKEN, 0, 0);
+	up(b, TOKEN, 1, 1);
+	down(b, 0, 0);
+	down(b, 1, 0);
+	PASS_MS(b, 5000);
+	expect(b, "0<58");
+	up(b, TOKEN, 0, 0);
+	up(b, TOKEN, 1, 1);
+	PASS_MS(b, 10);
+	expect(b, "0<58 prepare 2 start 1<58"); /* slowly */
+	down(b, 0, 0);
+	down(b, 1, 0);
+	PASS_MS(b, 1000);
+	expect(b, "finish 0");
+	result(b, 0);
+	expect(b, "restart 2");
+	bench_free(b);
+}
+
+/* A stray datagram is no test of a minute. */
+static void ends_when_datagrams_do(void **state)
+{
+	struct bench *b;
+
+	(void)state;
+	for (unsigned told = 0; told < 2; told++) {
+		b = bench_new(false);
+		b->set.udp = true;
+		b->set.no_sync = told;
+		b->set.time_ms = 60000;
+		bench_open(b);
+		first_data(b, DATAGRAMS);
+		expect(b, "prepare 2 start");
+		for (unsigned i = 0; i < 5; i++)
+			interval(b, i == 1);
+		expect(b, "");
+		interval(b, 0);
+		expect(b, told ? "" : "finish 0");
+		bench_free(b);
+	}
+}
+
+/* TCP and UDP: the run is made when the start is asked for, as only then it is known which. */
+static void takes_any_transport(void **state)
+{
+	struct bench *b = bench_new(false);
+
+	(void)state;
+	b->set.any_transport = true;
+	bench_open(b);
+	up(b, SYNC, 0, 0);
+	word(b, 0, 0x58);
+	word(b, 0, 2);
+	expect(b, "0<0000000a 0<00000002");
+	down(b, 0, 0); /* nothing is lost */
+	up(b, SYNC, 0, 1);
+	word(b, 1, 0x58);
+	word(b, 1, 3);
+	expect(b, "1<0000000a 1<00000003");
+	word(b, 1, 0x52);
+	expect(b, "prepare 2 start 1<00000052");
+	bench_free(b);
+	b = bench_new(false);
+	b->set.any_transport = true;
+	bench_open(b);
+	first_data(b, DATAGRAMS);
+	expect(b, "prepare 2 start");
+	bench_free(b);
+	b = bench_new(false);
+	b->set.any_transport = true;
+	bench_open(b);
+	first_data(b, DATA);
+	flows(b, 0);
+	result(b, 0);
+	expect(b, "prepare 2 start fail: somebody connected, and nothing came");
 	bench_free(b);
 }
 
@@ -281,8 +376,8 @@ static void sends_without_sync(void **state)
 		local(b, ND_DLG_FLOWS_READY);
 		expect(b, "start");
 		result(b, 1);
-		if (windows)
-			PASS_MS(b, 500);
+		expect(b, ""); /* the receiver may end later */
+		PASS_MS(b, 500);
 		expect(b, "done");
 		bench_free(b);
 	}
@@ -304,6 +399,7 @@ static void finds_out_which_receiver(void **state)
 	token(b, SMALL + 1);
 	expect(b, "close 65536 close 65537 start");
 	result(b, 1);
+	PASS_MS(b, 500);
 	expect(b, "done");
 	bench_free(b);
 
@@ -351,6 +447,44 @@ static void finds_out_which_receiver(void **state)
 	down(b, 0, -ETIMEDOUT);
 	expect_some(b, "fail peer: no sync connection: ");
 	bench_free(b);
+}
+
+/* A Windows receiver may open its ports late; a Linux command line is told at once. */
+static void tries_data_ports_again(void **state)
+{
+	static const struct {
+		bool windows, no_sync;
+		int code;
+		uint64_t tries;
+	} rows[] = {
+		{ true, false, -ECONNREFUSED, 100 },
+		{ true, true, -ECONNREFUSED, 100 },
+		{ true, false, -EHOSTUNREACH, 0 },
+		{ false, true, -ECONNREFUSED, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_err err = { rows[i].code, "flow 0: no way" };
+		struct nd_dialog_event ev = { .what = ND_DLG_RUN_FAILED, .err = &err };
+		struct bench *b = bench_new(true);
+
+		b->set.windows = rows[i].windows;
+		b->set.no_sync = rows[i].no_sync;
+		bench_open(b);
+		if (!rows[i].no_sync)
+			down(b, 0, -ECONNREFUSED);
+		nd_str_reset(&b->log);
+		for (uint64_t k = 0; k < rows[i].tries; k++) {
+			feed(b, ev);
+			expect(b, "");
+			PASS_MS(b, 100);
+			expect(b, "restart 2");
+		}
+		feed(b, ev);
+		expect(b, "fail peer: flow 0: no way");
+		bench_free(b);
+	}
 }
 
 /* A Windows command line looks for the words first, but not for long. */
@@ -609,12 +743,16 @@ int main(void)
 		cmocka_unit_test(tells_ports),
 		cmocka_unit_test(receives_without_sync),
 		cmocka_unit_test(finds_out_that_there_is_no_sync),
+		cmocka_unit_test(survives_a_scan),
+		cmocka_unit_test(ends_when_datagrams_do),
+		cmocka_unit_test(takes_any_transport),
 		cmocka_unit_test(sends_tokens),
 		cmocka_unit_test(sends_many_tokens),
 		cmocka_unit_test(asks_for_ports),
 		cmocka_unit_test(asks_for_ports_in_vain),
 		cmocka_unit_test(sends_without_sync),
 		cmocka_unit_test(finds_out_which_receiver),
+		cmocka_unit_test(tries_data_ports_again),
 		cmocka_unit_test(probes_the_sync_port),
 		cmocka_unit_test(exchanges_results),
 		cmocka_unit_test(exchanges_results_of_a_shorter_test),

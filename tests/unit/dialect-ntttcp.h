@@ -152,9 +152,12 @@ static inline void log_verb(struct bench *b, const struct nd_verb_item *v)
 		log_end(b, v);
 		break;
 	case ND_DO_NOTE:
+	case ND_DO_GATHER:
+	case ND_DO_MEMBER:
 		break;
 	case ND_DO_PROPOSE:
 	case ND_DO_PEER_INTERVAL:
+	case ND_DO_SOCKET:
 		fail();
 		break;
 	}
@@ -199,6 +202,7 @@ static inline void bench_open(struct bench *b)
 					   .cpus = 8 };
 	struct nd_err err = { 0 };
 
+	b->plan.workload[0].transport = b->set.udp ? "udp" : "tcp";
 	b->state = calloc(1, ntttcp()->state_bytes);
 	assert_non_null(b->state);
 	assert_int_equal(ntttcp()->open(b->state, &cfg, &err), 0);
@@ -264,6 +268,20 @@ static inline void flow_open(struct bench *b, unsigned index, uint64_t flow)
 	feed(b,
 	     (struct nd_dialog_event){
 		     .what = ND_DLG_FLOW_OPEN, .port_class = DATA, .index = index, .flow = flow });
+}
+
+static inline void first_data(struct bench *b, unsigned port_class)
+{
+	feed(b, (struct nd_dialog_event){ .what = ND_DLG_FIRST_DATA, .port_class = port_class });
+}
+
+/* The run has completed an interval of half a second. */
+static inline void interval(struct bench *b, uint64_t n)
+{
+	const struct nd_interval_sample s = { .end_s = 0.5, .rx_bytes = n };
+
+	feed(b, (struct nd_dialog_event){
+			.what = ND_DLG_INTERVAL, .intervals = &s, .intervals_n = 1 });
 }
 
 static inline void stop(struct bench *b, const char *reason)

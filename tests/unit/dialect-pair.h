@@ -47,6 +47,9 @@ struct end {
 	bool peer_fault;
 	const char *reason;
 	struct nd_side *peer_side;
+	struct nd_group *group;
+	uint64_t rtt_ns;
+	unsigned gathers, members;
 	uint64_t started_ns, threads, finish_deadline_ns, peer_intervals;
 	unsigned prepares, starts, stops, finishes, sends;
 	char last_sent[400]; /* as printed */
@@ -56,10 +59,12 @@ struct pair {
 	struct end end[ND_ENDS];
 	uint64_t now_ns;
 	/* what the sessions do */
-	const char *refusal;          /* server: of the plan */
-	uint64_t lower_message_bytes; /* server: 0 no */
-	bool holds_flows[ND_ENDS];    /* flows do not become ready */
-	bool is_deaf;                 /* nothing crosses any more */
+	const char *refusal;                                 /* server: of the plan */
+	uint64_t lower_message_bytes;                        /* server: 0 no */
+	void (*bend)(struct nd_plan *plan, const void *how); /* server: what it agrees to; NULL */
+	const void *how;
+	bool holds_flows[ND_ENDS]; /* flows do not become ready */
+	bool is_deaf;              /* nothing crosses any more */
 };
 
 static inline const struct nd_dialect *native(void)
@@ -108,6 +113,7 @@ static inline void carry_end(struct pair *p, enum nd_end_kind e, const struct nd
 	assert_int_equal(x->outcome, GOING);
 	x->outcome = v->what == ND_DO_DONE ? DONE : FAILED;
 	x->peer_side = v->peer_side;
+	x->group = v->group;
 	x->reason = v->reason;
 	x->err = v->err;
 	x->peer_fault = v->peer_fault;
@@ -154,7 +160,16 @@ static inline void carry(struct pair *p, enum nd_end_kind e, const struct nd_ver
 	case ND_DO_STOP:
 		x->stops++;
 		break;
+	case ND_DO_GATHER:
+		x->gathers++;
+		x->rtt_ns = v->rtt_ns;
+		break;
+	case ND_DO_MEMBER:
+		x->members++;
+		assert_non_null(v->peer_side);
+		break;
 	case ND_DO_NOTE:
+	case ND_DO_SOCKET:
 		break;
 	case ND_DO_PEER_INTERVAL:
 		x->peer_intervals += v->intervals_n;
@@ -196,6 +211,8 @@ static inline void deliver(struct pair *p, enum nd_end_kind e)
 		ev.reason = p->refusal;
 		for (i = 0; i < x->plan.workloads && p->lower_message_bytes; i++)
 			x->plan.workload[i].message_bytes = p->lower_message_bytes;
+		if (p->bend)
+			p->bend(&x->plan, p->how);
 	}
 	if (!x->is_closed || (q.what != ND_DLG_MESSAGE && q.what != ND_DLG_LINK_DOWN))
 		feed(p, e, ev);

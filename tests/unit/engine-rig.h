@@ -229,6 +229,7 @@ static inline void rig_flows(struct rig *r)
 		};
 
 		f->number = i % r->pairs;
+		f->listen_fd = -1;
 		f->active = cfg.active;
 		f->load = r->states + i * state_bytes;
 		f->tx.flow = f->rx.flow = r->wl.first_flow + f->number;
@@ -246,11 +247,12 @@ static inline void rig_open(struct rig *r)
 
 	r->wl.flows = r->pairs;
 	r->plan.depth = r->depth;
-	r->lane = (struct nd_lane){ .workload = &r->wl,
-				    .load = nd_load_find(r->load),
-				    .frame = nd_frame_find(r->frame),
-				    .transport = nd_transport_find(r->transport),
-				    .listen_fd = -1 };
+	r->lane = (struct nd_lane){
+		.workload = &r->wl,
+		.load = nd_load_find(r->load),
+		.frame = nd_frame_find(r->frame),
+		.transport = nd_transport_find(r->transport),
+	};
 	assert_non_null(r->lane.load);
 	assert_non_null(r->lane.frame);
 	assert_non_null(r->lane.transport);

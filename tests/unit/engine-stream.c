@@ -11,6 +11,7 @@
 /* clang-format on */
 
 #include <pthread.h>
+#include <signal.h>
 
 #include "engine-rig.h"
 
@@ -147,6 +148,144 @@ static void moves_streams(void **state)
 	}
 }
 
+/* Every way to send with every way to receive. */
+static const char *const tx_ways[] = { "copy", "zerocopy", "sendfile", "splice" };
+static const char *const rx_ways[] = { "copy", "trunc", "splice", "mmap" };
+
+/* clang-format off */
+static const struct stream_case way_cases[] = {
+	{ "bytes",         "blocking", "plain", "tcp", 1,  1 << 20, 40000001, 0, 0, 0, false, 0 },
+	{ "odd",           "epoll",    "plain", "tcp", 3,  99999,   20000003, 0, 0, 0, false, 0 },
+	{ "tiny messages", "epoll",    "plain", "tcp", 4,  1,       4001,     0, 0, 0, false, 0 },
+	{ "less than flows", "epoll",  "plain", "tcp", 8,  1000,    3,        0, 0, 0, false, 0 },
+	{ "tiny buffer",   "epoll",    "plain", "tcp", 2,  1 << 20, 600000,   0, 0, 1, false, 0 },
+	{ "tiny buffer",   "blocking", "plain", "tcp", 1,  70000,   600000,   0, 0, 1, false, 0 },
+	{ "time",          "epoll",    "plain", "tcp", 7,  1 << 20, 0, 30000000, 0, 0, false, 0 },
+	{ "time",          "blocking", "plain", "tcp", 2,  12345,   0, 30000000, 0, 0, false, 0 },
+	{ "rate",          "epoll",    "plain", "tcp", 20, 1 << 20, 0, 60000000, 80000000, 0, false, 0 },
+	{ "wake-up mark",  "epoll",    "plain", "tcp", 5,  99999,   9000001,  0, 0, 0, false, 0 },
+};
+
+/* clang-format on */
+
+/* What was sent without a copy is told of at the end, but for sends that the system did not
+ * allow to be so. */
+static void check_told(const struct stream_case *c, const struct rig *r)
+{
+	struct nd_counters tx = rig_sum(r, true);
+	bool zerocopy = strcmp(r->tx_name, "zerocopy") == 0;
+
+	if (tx.tx_copied > tx.tx_zerocopy || (c->depth <= 1 && tx.tx_zerocopy > tx.tx_calls) ||
+	    (tx.tx_zerocopy > 0) != (zerocopy && tx.tx_bytes > 0))
+		fail_msg("%s: %s to %s: %llu calls, %llu told of, %llu copied", c->name, r->tx_name,
+			 r->rx_name, (unsigned long long)tx.tx_calls,
+			 (unsigned long long)tx.tx_zerocopy, (unsigned long long)tx.tx_copied);
+}
+
+static void move_ways(const struct stream_case *c, const char *tx, const char *rx)
+{
+	struct rig r = { .wl = { .message_bytes = c->message,
+				 .total_bytes = c->total,
+				 .rate_bps = c->rate_bps },
+			 .engine = c->engine,
+			 .load = "stream",
+			 .frame = c->frame,
+			 .transport = c->transport,
+			 .tx_name = tx,
+			 .rx_name = rx,
+			 .pairs = c->pairs,
+			 .run_ns = c->run_ns,
+			 .sndbuf = c->sndbuf,
+			 .depth = c->depth };
+
+	r.plan.lowat_bytes = strcmp(c->name, "wake-up mark") == 0 ? 65536 : 0;
+	rig_open(&r);
+	rig_run(&r);
+	if (r.flows[0].error)
+		print_message("%s %s:\n", tx, rx);
+	check_case(c, &r);
+	check_told(c, &r);
+	rig_close(&r);
+}
+
+/* clang-format off */
+static const struct stream_case posted_cases[] = {
+	{ "posted",        "uring", "plain", "tcp", 1,  1 << 20, 40000001, 0, 0, 0, false, 0 },
+	{ "posted deep",   "uring", "plain", "tcp", 3,  99999,   20000003, 0, 0, 0, false, 8 },
+	{ "posted in 1",   "uring", "plain", "tcp", 4,  1,       4001,     0, 0, 0, false, 0 },
+	{ "tiny buffer",   "uring", "plain", "tcp", 2,  70000,   600000,   0, 0, 1, false, 4 },
+	{ "time",          "uring", "plain", "tcp", 7,  99999,   0, 30000000, 0, 0, false, 4 },
+};
+
+/* clang-format on */
+
+static void posts_without_a_copy(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(posted_cases) && rig_has("uring"); i++)
+		move_ways(&posted_cases[i], "zerocopy", "copy");
+}
+
+static void moves_in_all_ways(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(way_cases); i++)
+		for (size_t tx = 0; tx < ND_COUNTOF(tx_ways); tx++)
+			for (size_t rx = 0; rx < ND_COUNTOF(rx_ways); rx++)
+				move_ways(&way_cases[i], tx_ways[tx], rx_ways[rx]);
+}
+
+/* Requests and responses, by ways that need not see them. */
+static void asks_in_all_ways(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(tx_ways) * ND_COUNTOF(rx_ways); i++) {
+		struct rig r = { .wl = { .message_bytes = 70000,
+					 .request_bytes = 100,
+					 .response_bytes = 70000,
+					 .total_bytes = 10000 },
+				 .engine = i % 2 ? "epoll" : "blocking",
+				 .load = "rr",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .tx_name = tx_ways[i / ND_COUNTOF(rx_ways)],
+				 .rx_name = rx_ways[i % ND_COUNTOF(rx_ways)],
+				 .pairs = 2 };
+
+		rig_open(&r);
+		rig_run(&r);
+		for (uint32_t n = 0; n < 4; n++)
+			assert_int_equal(r.flows[n].error, 0);
+		assert_int_equal(rig_sum(&r, true).transactions, 100);
+		assert_int_equal(rig_sum(&r, true).rx_bytes, 7000000);
+		rig_check_sums(&r);
+		rig_close(&r);
+	}
+}
+
+/* A worker of one flow at each end, as in a real run: calls may wait in the kernel. */
+static void run_two(struct rig *a, struct rig *b);
+
+static void two_workers_in_all_ways(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(tx_ways) * ND_COUNTOF(rx_ways); i++) {
+		struct rig a = { .wl = { .message_bytes = 1 << 20, .total_bytes = 20000003 },
+				 .engine = "blocking",
+				 .load = "stream",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .tx_name = tx_ways[i / ND_COUNTOF(rx_ways)],
+				 .rx_name = rx_ways[i % ND_COUNTOF(rx_ways)],
+				 .pairs = 1 },
+			   b = a;
+
+		run_two(&a, &b);
+		assert_int_equal(a.io.c[0].tx_bytes, 20000003);
+		assert_int_equal(b.io.c[0].rx_bytes, 20000003);
+	}
+}
+
 struct rr_case {
 	const char *engine, *wait;
 	uint32_t pairs;
@@ -233,20 +372,35 @@ static void moves_requests(void **state)
 /* A peer that resets ends its flow alone. */
 static void keeps_errors(void **state)
 {
-	static const char *const engines[] = { "blocking", "epoll", "uring", "uring-old" };
+	/* clang-format off */
+	static const struct { const char *engine, *tx, *rx; } rows[] = {
+		{ "blocking", "copy",     "copy" },
+		{ "epoll",    "copy",     "copy" },
+		{ "uring",    "copy",     "copy" },
+		{ "uring-old", "copy",    "copy" },
+		{ "blocking", "zerocopy", "trunc" },
+		{ "epoll",    "zerocopy", "mmap" },
+		{ "blocking", "sendfile", "splice" },
+		{ "epoll",    "sendfile", "trunc" },
+		{ "blocking", "splice",   "trunc" },
+		{ "epoll",    "splice",   "splice" },
+	};
 
+	/* clang-format on */
 	(void)state;
-	for (size_t i = 0; i < ND_COUNTOF(engines); i++) {
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
 		struct rig r = { .wl = { .message_bytes = 50000, .total_bytes = 4000000 },
-				 .engine = engines[i],
+				 .engine = rows[i].engine,
 				 .load = "stream",
 				 .frame = "plain",
 				 .transport = "tcp",
+				 .tx_name = rows[i].tx,
+				 .rx_name = rows[i].rx,
 				 .pairs = 2 };
 		struct linger reset = { .l_onoff = 1 };
 		int fd;
 
-		if (!rig_has(engines[i]))
+		if (!rig_has(r.engine))
 			continue;
 		rig_open(&r);
 		fd = r.flows[2].fd; /* the receiver of flow 0 is somebody who hangs up */
@@ -261,7 +415,7 @@ static void keeps_errors(void **state)
 		for (uint32_t n = 0; n < 4; n++)
 			if (n != 2)
 				nd_flow_begin(&r.io, &r.flows[n], r.start_ns);
-		assert_int_equal(rig_engine(engines[i])->run(&r.io, NULL), 0);
+		assert_int_equal(rig_engine(r.engine)->run(&r.io, NULL), 0);
 		assert_false(r.late);
 		assert_true(r.flows[0].error == -ECONNRESET || r.flows[0].error == -EPIPE);
 		assert_int_equal(r.flows[1].error, 0);
@@ -484,6 +638,7 @@ static const struct null_case null_cases[] = {
 	{ "stream", "plain", "tcp", 0, 20 * ND_NS_PER_MS },
 	{ "stream", "plain", "tcp", 1000003, 0 },
 	{ "stream", "native", "udp", 0, 20 * ND_NS_PER_MS },
+	{ "stream", "native", "udp", 1000003, 0 },
 	{ "rr", "plain", "tcp", 0, 20 * ND_NS_PER_MS },
 	{ "rr", "native", "udp", 0, 20 * ND_NS_PER_MS },
 };
@@ -539,14 +694,47 @@ static void finds_by_name(void **state)
 	assert_null(nd_engine_find(NULL));
 	assert_null(nd_xfer_find("teleport", true, false));
 	assert_null(nd_wait_find("nothing"));
-	assert_string_equal(nd_engine_auto(1)->name, "blocking");
-	assert_string_equal(nd_engine_auto(2)->name, "epoll");
+}
+
+/* Round trips of many flows go through io_uring where the kernel is new enough; all else does
+ * not. */
+static void picks_an_engine(void **state)
+{
+	struct nd_plan plan = { 0 };
+	struct nd_lane lane = { .load = nd_load_find("rr"),
+				.transport = nd_transport_find("tcp"),
+				.tx = nd_xfer_find("copy", true, false),
+				.rx = nd_xfer_find("copy", false, false) };
+	struct nd_io io = { .plan = &plan, .lanes = &lane, .lane_count = 1, .flow_count = 1 };
+	const char *many = "epoll";
+
+	(void)state;
+#if ND_HAVE_URING
+	many = nd_uring_is_new() ? "uring" : "epoll";
+#endif
+	assert_string_equal(nd_engine_auto(&io)->name, "blocking");
+	io.flow_count = 2;
+	assert_string_equal(nd_engine_auto(&io)->name, "epoll");
+	io.flow_count = 1000;
+	assert_string_equal(nd_engine_auto(&io)->name, many);
+	lane.rx = nd_xfer_find("trunc", false, false);
+	assert_string_equal(nd_engine_auto(&io)->name, "epoll");
+	lane.rx = nd_xfer_find("copy", false, false);
+	io.wait = nd_wait_find("spin");
+	assert_string_equal(nd_engine_auto(&io)->name, "epoll");
+	io.wait = NULL;
+	lane.load = nd_load_find("stream");
+	assert_string_equal(nd_engine_auto(&io)->name, "epoll");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(moves_streams),
+		cmocka_unit_test(moves_in_all_ways),
+		cmocka_unit_test(posts_without_a_copy),
+		cmocka_unit_test(asks_in_all_ways),
+		cmocka_unit_test(two_workers_in_all_ways),
 		cmocka_unit_test(moves_requests),
 		cmocka_unit_test(keeps_errors),
 		cmocka_unit_test(notices_closed_peer),
@@ -556,7 +744,9 @@ int main(void)
 		cmocka_unit_test(takes_late_flows),
 		cmocka_unit_test(null_moves_nothing),
 		cmocka_unit_test(finds_by_name),
+		cmocka_unit_test(picks_an_engine),
 	};
 
+	(void)signal(SIGPIPE, SIG_IGN); /* workers have it blocked */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -355,6 +355,43 @@ static void tells_facts(void **state)
 	assert_true(nd_net_facts(-1, t, &arena, &facts) < 0);
 }
 
+/* Two ways to the first subflow's figures: what this kernel tells to both is the same. */
+static void looks_into_multipath(void **state)
+{
+	const struct nd_transport *t = nd_transport_find("mptcp");
+	nd_auto_fd int listener = -1, fd = -1, got = -1;
+	struct nd_tcp_sample s;
+	struct tcp_info info = { 0 };
+	struct nd_err err = { 0 };
+	struct nd_addr at;
+	int r;
+
+	(void)state;
+	parse("127.0.0.1", &at);
+	if (nd_listen(t, &at, false, &listener, &err) < 0)
+		skip(); /* no such transport here */
+	own_address(listener, &at);
+	assert_true(nd_open(t, &no_opts, &at, NULL, NULL, &fd, &err) >= 0);
+	await(fd, POLLOUT);
+	await(listener, POLLIN);
+	got = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(got >= 0);
+	assert_int_equal(write(fd, "12345", 5), 5);
+	await(got, POLLIN);
+	assert_true(t->caps & ND_NET_TCP_INFO);
+	if (nd_tcp_sample(fd, &s) < 0)
+		skip(); /* older than Linux 5.16 */
+	assert_true(s.mss_bytes > 500 && s.rtt_us < 5000000 && s.cwnd_segments > 0);
+	assert_int_equal(s.retransmits, 0);
+	r = nd_mptcp_subflow(fd, (uint8_t *)&info, sizeof(info));
+	if (r == -EOPNOTSUPP) /* fell back to TCP */
+		skip();
+	assert_true(r > (int)offsetof(struct tcp_info, tcpi_total_retrans));
+	assert_int_equal(info.tcpi_snd_mss, s.mss_bytes);
+	assert_int_equal(info.tcpi_total_retrans, s.retransmits);
+	assert_true(nd_mptcp_subflow(-1, (uint8_t *)&info, sizeof(info)) == -EBADF);
+}
+
 /* The members that the C library knows too are where we look for them. */
 static void offsets_are_right(void **state)
 {
@@ -439,12 +476,19 @@ static void finds_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connects),          cmocka_unit_test(knows_datagram_peers),
-		cmocka_unit_test(says_what_fails),   cmocka_unit_test(refused_is_told),
-		cmocka_unit_test(sets_tcp_options),  cmocka_unit_test(bad_options_are_refused),
-		cmocka_unit_test(sets_udp_options),  cmocka_unit_test(tells_facts),
-		cmocka_unit_test(offsets_are_right), cmocka_unit_test(tells_path_datagram),
-		cmocka_unit_test(raises_fd_limit),   cmocka_unit_test(finds_by_name),
+		cmocka_unit_test(connects),
+		cmocka_unit_test(knows_datagram_peers),
+		cmocka_unit_test(says_what_fails),
+		cmocka_unit_test(refused_is_told),
+		cmocka_unit_test(sets_tcp_options),
+		cmocka_unit_test(bad_options_are_refused),
+		cmocka_unit_test(sets_udp_options),
+		cmocka_unit_test(looks_into_multipath),
+		cmocka_unit_test(tells_facts),
+		cmocka_unit_test(offsets_are_right),
+		cmocka_unit_test(tells_path_datagram),
+		cmocka_unit_test(raises_fd_limit),
+		cmocka_unit_test(finds_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

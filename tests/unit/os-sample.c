@@ -105,6 +105,14 @@ static const struct figure figures[] = {
 	FIGURE("two-cpus", self.peak_rss_bytes, 3000 * 1024),
 	FIGURE("two-cpus", conntrack_count, 17),
 	FIGURE("two-cpus", conntrack_max, 65536),
+	FIGURE("two-cpus", cgroup.throttled_periods, 4), /* by the group above */
+	FIGURE("two-cpus", cgroup.throttled_ns, 1500000),
+	FIGURE("many-cpus", cgroup.throttled_periods, 7), /* version 1; its second name is seen through */
+	FIGURE("many-cpus", cgroup.throttled_ns, 123456),
+	FIGURE("bare", cgroup.throttled_periods, UNKNOWN),
+	FIGURE("bare", cgroup.throttled_ns, UNKNOWN),
+	FIGURE("garbage", cgroup.throttled_periods, UNKNOWN),
+	FIGURE("garbage", cgroup.throttled_ns, UNKNOWN),
 	FIGURE("many-cpus", softirqs.net_rx, 10 * 63 * 64 / 2),
 	FIGURE("many-cpus", softirqs.timer, 64),
 	FIGURE("many-cpus", softnet.received_rps, 0),

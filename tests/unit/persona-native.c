@@ -62,8 +62,8 @@ static const struct sentence_case sentences[] = {
 	{ "frobnicate", "unknown verb 'frobnicate'; netdyno --help lists them" },
 	{ "help frobnicate", "unknown verb 'frobnicate'; netdyno --help lists them" },
 	{ "-t 5 stream h", "the verb comes first: unknown option '-t'" },
-	{ "-- stream", "the verb comes first: serve or stream HOST" },
-	{ "--gen poem", "--gen: 'poem' is none of man, man-ntttcp, bash, zsh, protocol-md, schema, results-md" },
+	{ "-- stream", "the verb comes first: serve, stream HOST or packets HOST" },
+	{ "--gen poem", "--gen: 'poem' is none of man, man-ntttcp, man-netperf, man-netserver, bash, zsh, protocol-md, schema, results-md" },
 	{ "stream", "netdyno stream: HOST is missing" },
 	{ "stream a b", "netdyno stream: 'b' is one word too many" },
 	{ "serve h", "netdyno serve: 'h' is one word too many" },
@@ -73,7 +73,8 @@ static const struct sentence_case sentences[] = {
 	{ "stream h -t 25h", "-t: '25h' is outside 1s..24h" },
 	{ "stream h -t", "-t needs a value: TIME" },
 	{ "stream h -p 0", "-p: '0' is outside 1..65535" },
-	{ "serve -p 65536", "-p: '65536' is outside 1..65535" },
+	{ "serve -p 65536", "-p: '65536' is outside 0..65535" },
+	{ "serve -p 0", NULL },
 	{ "stream h -P 0", "-P: '0' is outside 1..100k" },
 	{ "stream h --flows 100001", "--flows: '100001' is outside 1..100k" },
 	{ "stream h -T 0", "-T: '0' is outside 1..1k" },
@@ -97,10 +98,10 @@ static const struct sentence_case sentences[] = {
 	{ "stream h -r 0", "-r: '0' is outside 1..1Gi" },
 	{ "stream h -r 1,2Gi", "-r: '2Gi' is outside 1..1Gi" },
 	{ "stream h --payload x", "--payload: 'x' is none of random, zero, pattern" },
-	{ "stream h --shape x", "--shape: 'x' is none of stream, rr..." },
+	{ "stream h --shape x", "--shape: 'x' is none of stream..." },
 	{ "stream h --engine x", "--engine: 'x' is none of auto, ..." },
-	{ "stream h --tx x", "--tx: 'x' is none of copy..." },
-	{ "stream h --rx x", "--rx: 'x' is none of copy..." },
+	{ "stream h --tx x", "--tx: 'x' is none of auto, copy..." },
+	{ "stream h --rx x", "--rx: 'x' is none of auto, copy..." },
 	{ "stream h -o x", "-o: 'x' is none of text..." },
 	{ "serve --allow nonsense", "--allow: ..." },
 	{ "serve --max-time 0", "--max-time: '0' is outside 1s..72h" },
@@ -111,6 +112,29 @@ static const struct sentence_case sentences[] = {
 	/* combinations */
 	{ "stream h -4 -6", "-4 and -6 exclude each other" },
 	{ "serve -46", "-4 and -6 exclude each other" },
+	/* ways to move bytes */
+	{ "stream h -u --tx splice", "--tx splice is for TCP, it cannot move datagrams" },
+	{ "packets h --rx mmap", "--rx mmap is for TCP, it cannot move datagrams" },
+	{ "stream h --tx gso", "--tx gso is for datagrams, it needs -u" },
+	{ "stream h --rx gro", "--rx gro is for datagrams, it needs -u" },
+	{ "stream h --verify --rx trunc", "--rx trunc and --verify exclude each other: nobody sees the bytes" },
+	{ "stream h --verify --tx zerocopy", "--tx zerocopy and --verify exclude each other: nobody sees the bytes" },
+	{ "stream h --verify --tx copy --rx copy", NULL },
+	{ "packets h --verify --rx trunc", "--rx trunc and --verify exclude each other: nobody sees the bytes" },
+	{ "stream h -u --tx gso --shape rr", "--gso and --gro have no meaning with --shape rr: each message is answered" },
+#if ND_HAVE_URING
+	{ "stream h --engine uring --tx splice", "--engine uring and --tx splice exclude each other: ..." },
+	{ "stream h --engine uring --tx zerocopy", NULL },
+	{ "stream h --engine uring --max", "--engine uring and --max exclude each other" },
+	{ "stream h -u --engine uring --gro on", "--engine uring and --gro exclude each other" },
+#endif
+	{ "stream h --spin --wait nap", "--spin and --wait nap exclude each other" },
+	{ "stream h --spin --wait spin", NULL },
+	{ "packets h --trial 3", "--trial needs --find-rate" },
+	{ "packets h --find-rate --trial 300ms -i 500ms", "-i: '0.5s' is longer than the test of 0.3s (--trial)" },
+	{ "serve --also ntttcp:5001x", "--also: 'ntttcp:5001x': the port is outside 2..65535" },
+	{ "serve --also ntttcp:5001+16x", "--also: 'ntttcp:5001+16x': the number of ports is outside 1..512" },
+	{ "serve --also ntttcp:6001+4", NULL },
 	{ "stream h -b 1G --rate 5", "-b and --rate exclude each other" },
 	{ "stream h -n 1G --warmup 1", "-n with --warmup: warm-up must be 0 when bytes are counted" },
 	{ "stream h -n 1G --warmup 0", NULL },
@@ -146,6 +170,29 @@ static const struct sentence_case sentences[] = {
 	{ "stream h --json-lines", NULL },
 	{ "stream h --json-lines -o json", NULL },
 	{ "stream h --json-lines -o text", "--json-lines needs -o json" },
+	/* packets */
+	{ "packets h", NULL },
+	{ "packets h -l 1", NULL },
+	{ "packets h -l 64,512,1400 --rate 10k", NULL },
+	{ "packets h -l imix -P 4 --spread -R", NULL },
+	{ "packets h -l 64,7", "-l: '7' in a list: from 8 bytes on datagrams have a number that tells them apart" },
+	{ "packets h -l 64,", "-l: ''..." },
+	{ "packets h -l imux", "-l: 'imux'..." },
+	{ "packets h -l 65508", "-l: '65508' is outside 1..65507" },
+	{ "packets h -l 8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8", "-l: '8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8,8' has more than 16 sizes" },
+	{ "packets h --shape rr", "unknown option '--shape'..." },
+	{ "packets h --spread -B a,b", "--spread needs one source address, or none" },
+	{ "packets h --find-rate", NULL },
+	{ "packets h --find-rate=0", NULL },
+	{ "packets --find-rate 0.5% h", NULL },
+	{ "packets h --find-rate 0.5%", NULL },
+	{ "packets h --find-rate 60%", "--find-rate: '60%' is outside 0%..50%" },
+	{ "packets h --find-rate i", "'i' is one operand too many: there is one HOST" },
+	{ "packets h 0.5%", "'0.5%' is one operand too many: there is one HOST" },
+	{ "packets h --find-rate --bidir", "--find-rate and --bidir exclude each other" },
+	{ "packets h --find-rate -n 1M", "--find-rate and -n exclude each other" },
+	{ "packets h --find-rate -t 5", "-t has no meaning with --find-rate, --trial is the time of one trial" },
+	{ "packets h --trial 0.1", "--trial: '0.1' is outside 0.2s..24h" },
 };
 
 /* clang-format on */
@@ -249,6 +296,8 @@ static const struct { const char *words; int next; const char *holds; } printed[
 	{ "\xe2\x80\x94help", ND_NEXT_PRINT, "usage: netdyno VERB" },
 	{ "help", ND_NEXT_PRINT, "usage: netdyno VERB" },
 	{ "--version", ND_NEXT_PRINT, "netdyno " },
+	{ "--version", ND_NEXT_PRINT, "\nfeatures: " ND_FEATURES "\n" },
+	{ "--version", ND_NEXT_PRINT, ND_HAVE_URING ? "uring=yes" : "uring=no" },
 	{ "stream --version", ND_NEXT_PRINT, "engines: " },
 	{ "help stream", ND_NEXT_PRINT, "usage: netdyno stream [options] HOST" },
 	{ "stream --help", ND_NEXT_PRINT, "--connect-timeout TIME" },
@@ -275,6 +324,31 @@ static void prints_what_is_asked(void **state)
 		    !strstr(nd_str_text(&l.out), printed[i].holds))
 			fail_msg("netdyno %s: '%s' %s", printed[i].words, l.err.text,
 				 nd_str_text(&l.out));
+		done(&l);
+	}
+}
+
+/* Other tools' names stand where verbs do, in both shells. */
+static void completes_every_persona(void **state)
+{
+	static const char *const generators[] = { "--gen bash", "--gen zsh" };
+	const struct nd_persona *p;
+	char word[64];
+	struct line l;
+	size_t i, n;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(generators); i++) {
+		assert_int_equal(read_line(&l, generators[i]), ND_NEXT_PRINT);
+		for (n = 1; (p = nd_persona_at(n)); n++) {
+			(void)snprintf(word, sizeof(word), "\t%s) ", p->name);
+			word[strlen(word) - (i == 0)] = '\0'; /* bash goes on in the next line */
+			if (!strstr(nd_str_text(&l.out), word))
+				fail_msg("%s: no '%s'", generators[i], word);
+			(void)snprintf(word, sizeof(word), i == 0 ? " %s " : "'%s:", p->name);
+			if (!strstr(nd_str_text(&l.out), word))
+				fail_msg("%s: no '%s'", generators[i], word);
+		}
 		done(&l);
 	}
 }
@@ -379,10 +453,11 @@ static void finds_personas(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_in_sentences),  cmocka_unit_test(fills_the_plan),
-		cmocka_unit_test(fills_the_server_plan), cmocka_unit_test(prints_what_is_asked),
-		cmocka_unit_test(fits_a_screen),         cmocka_unit_test(has_whole_rows),
-		cmocka_unit_test(parses_every_default),  cmocka_unit_test(finds_personas),
+		cmocka_unit_test(answers_in_sentences),    cmocka_unit_test(fills_the_plan),
+		cmocka_unit_test(fills_the_server_plan),   cmocka_unit_test(prints_what_is_asked),
+		cmocka_unit_test(completes_every_persona), cmocka_unit_test(fits_a_screen),
+		cmocka_unit_test(has_whole_rows),          cmocka_unit_test(parses_every_default),
+		cmocka_unit_test(finds_personas),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -273,8 +273,10 @@ static const struct sentence_case sentences[] = {
 	{ "ntttcp -s -ns -u -l 65508 -m 1,*,h", "-l: '65508' is outside 1..65507", 9 },
 	{ "ntttcp -s -ns -n 0 -m 1,*,h", "-n: '0' is not above 0", 9 },
 	{ "ntttcp -s -ns -m 1,*,h -hv", "-hv: Hyper-V sockets have no meaning here, give an address or a name", 9 },
-	{ "ntttcp -s -u -uso 1400 -m 1,*,h", "-uso: segmentation offload of datagrams is not available yet", 9 },
-	{ "ntttcp -r -u -uro -m 1,*,h", "-uro: coalescing of received datagrams is not available yet", 9 },
+	{ "ntttcp -s -uso 1400 -m 1,*,h", "-uso needs -s and -u", 9 },
+	{ "ntttcp -r -u -uso 1400 -m 1,*,h", "-uso needs -s and -u", 9 },
+	{ "ntttcp -s -u -uro -m 1,*,h", "-uro needs -r and -u", 9 },
+	{ "ntttcp -r -uro -m 1,*,h", "-uro needs -r and -u", 9 },
 	{ "ntttcp -r -uc -m 1,*,h", "-uc needs -u", 9 },
 	{ "ntttcp -r -u -uc -a 3 -m 1,*,h", "-uc and -a exclude each other", 9 },
 	{ "ntttcp -r -w -m 1,*,h", "-w needs -a", 9 },
@@ -468,6 +470,35 @@ static void fills_windows_settings(void **state)
 	done(&l);
 }
 
+/* Pieces are for who asks for them: what goes down at once is -l, what crosses the wire -uso. */
+static void fills_offloads(void **state)
+{
+	static const struct {
+		const char *words;
+		uint64_t message, gso;
+		enum nd_choice gro;
+	} rows[] = {
+		{ "ntttcp -s -ns -u -m 1,*,h -l 1000", 1000, 1, ND_OFF },
+		{ "ntttcp -s -ns -u -m 1,*,h -l 60000 -uso 1400", 1400, 42, ND_OFF },
+		{ "ntttcp -s -ns -u -m 1,*,h -l 60000 -uso 100", 100, ND_MAX_GSO, ND_OFF },
+		{ "ntttcp -s -ns -u -m 1,*,h -l 1000 -uso 1000", 1000, 1, ND_OFF },
+		{ "ntttcp -s -ns -u -m 1,*,h -l 60000 -uso 1400 -a 4", 1400, 1, ND_OFF },
+		{ "ntttcp -r -ns -u -m 1,*,h", ND_MAX_DATAGRAM, 1, ND_OFF },
+		{ "ntttcp -r -ns -u -uro -m 1,*,h", ND_MAX_DATAGRAM, 1, ND_ON },
+	};
+	struct line l;
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		if (read_line(&l, rows[i].words) != ND_NEXT_RUN)
+			fail_msg("%s: %s", rows[i].words, l.err.text);
+		assert_int_equal(l.plan.workload[0].message_bytes, rows[i].message);
+		assert_int_equal(l.plan.gso, rows[i].gso);
+		assert_int_equal(l.plan.gro, rows[i].gro);
+		done(&l);
+	}
+}
+
 static void fills_with_letters(void **state)
 {
 	char buf[7];
@@ -517,7 +548,7 @@ int main(void)
 		cmocka_unit_test(has_exit_codes),         cmocka_unit_test(lists_all_switches),
 		cmocka_unit_test(fills_linux_settings),   cmocka_unit_test(takes_several_receivers),
 		cmocka_unit_test(fills_windows_settings), cmocka_unit_test(fills_with_letters),
-		cmocka_unit_test(has_whole_rows),
+		cmocka_unit_test(has_whole_rows),         cmocka_unit_test(fills_offloads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

@@ -15,14 +15,23 @@
 
 #include "plan/plan.h"
 
+/* A workload by its members, so that new ones need no change here. */
+#define WORKLOAD(a, l, f, t, n, first, bytes, request, response, bps, ops, total)            \
+	{                                                                                    \
+		.active = (a), .load = (l), .frame = (f), .transport = (t), .flows = (n),    \
+		.first_flow = (first), .message_bytes = (bytes), .request_bytes = (request), \
+		.response_bytes = (response), .rate_bps = (bps), .rate_ops = (ops),          \
+		.total_bytes = (total)                                                       \
+	}
+
 #define S ND_NS_PER_S
 
 static char long_name[100];
 
 static void decent(struct nd_plan *p)
 {
-	static const struct nd_workload w = { ND_SERVER, "stream", "plain", "tcp", 2, 0,
-					      1000,      0,        0,       0,     0, 0 };
+	static const struct nd_workload w =
+		WORKLOAD(ND_SERVER, "stream", "plain", "tcp", 2, 0, 1000, 0, 0, 0, 0, 0);
 
 	nd_plan_init(p);
 	p->verb = ND_VERB_STREAM;
@@ -31,7 +40,7 @@ static void decent(struct nd_plan *p)
 	p->workloads = 2;
 	p->duration_ns = 10 * S;
 	p->warmup_ns = p->interval_ns = S;
-	p->engine = "auto";
+	p->engine = p->tx = p->rx = p->wait = "auto";
 	p->tx = p->rx = "copy";
 }
 
@@ -106,6 +115,14 @@ ROW(dscp, p->sock.dscp = 64, "--dscp: '64' is outside 0..63")
 ROW(payload, p->payload = ND_PAYLOAD_MAX, "--payload: '5' is outside 0..4")
 ROW(verify, p->verify = true, "--verify needs --payload pattern")
 ROW(mptcp_udp, (p->mptcp = true, w->transport = "udp"), "--mptcp and -u exclude each other")
+ROW(group, (p->group = "a b", p->group_expect = 2, p->group_wait_ns = S), NULL)
+ROW(group_alone, p->group = "a", "--group needs --expect, the number of clients")
+ROW(expect_alone, p->group_expect = 2, "--expect needs --group")
+ROW(group_empty, (p->group = "", p->group_expect = 2, p->group_wait_ns = S), "--group: '' is not 1 to 64 characters")
+ROW(group_bell, (p->group = "a\a", p->group_expect = 2, p->group_wait_ns = S), "--group: a name is of printable characters of ASCII")
+ROW(group_of_one, (p->group = "a", p->group_expect = 1, p->group_wait_ns = S), "--expect: '1' is outside 2..1k")
+ROW(group_of_many, (p->group = "a", p->group_expect = 1001, p->group_wait_ns = S), "--expect: '1001' is outside 2..1k")
+ROW(group_wait, (p->group = "a", p->group_expect = 2), "--group-wait: '0s' is outside 1s..1h")
 ROW(pin, p->pin = "0,", "--pin: '0,' is no list of CPUs such as 0,2-3, nor auto")
 /* clang-format on */
 
@@ -165,6 +182,14 @@ static const struct spoiled *const rows[] = {
 	&row_payload,
 	&row_verify,
 	&row_mptcp_udp,
+	&row_group,
+	&row_group_alone,
+	&row_expect_alone,
+	&row_group_empty,
+	&row_group_bell,
+	&row_group_of_one,
+	&row_group_of_many,
+	&row_group_wait,
 	&row_pin,
 };
 

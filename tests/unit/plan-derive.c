@@ -16,6 +16,15 @@
 #include "base/num.h"
 #include "plan/plan.h"
 
+/* A workload by its members, so that new ones need no change here. */
+#define WORKLOAD(a, l, f, t, n, first, bytes, request, response, bps, ops, total)            \
+	{                                                                                    \
+		.active = (a), .load = (l), .frame = (f), .transport = (t), .flows = (n),    \
+		.first_flow = (first), .message_bytes = (bytes), .request_bytes = (request), \
+		.response_bytes = (response), .rate_bps = (bps), .rate_ops = (ops),          \
+		.total_bytes = (total)                                                       \
+	}
+
 #define KI 1024ull
 #define S  ND_NS_PER_S
 
@@ -140,28 +149,52 @@ static void rr_reverse(struct nd_plan *p)
 	p->ask.reverse = true;
 }
 
+static void packets(struct nd_plan *p)
+{
+	p->verb = ND_VERB_PACKETS;
+}
+
+static void packets_rate(struct nd_plan *p)
+{
+	packets(p);
+	p->ask.ops.value = 5000;
+	p->ask.message_bytes = 1;
+	p->ask.has_message_bytes = true;
+}
+
+static void packets_imix(struct nd_plan *p)
+{
+	packets(p);
+	p->ask.imix = p->ask.has_message_bytes = true;
+	assert_int_equal(
+		nd_list_new(&p->arena, &p->ask.sizes, ND_IMIX_FRAMES, sizeof(struct nd_size)), 0);
+}
+
 /* clang-format off */
 static const struct {
 	const char *what;
 	void (*change)(struct nd_plan *p);
 	struct nd_workload w;
 } shapes[] = {
-	{ "udp", udp, { ND_CLIENT, "stream", "native", "udp", 1, 0, 1472, 0, 0, 0, 0, 0 } },
-	{ "udp -l", udp_length, { ND_CLIENT, "stream", "native", "udp", 1, 0, 100, 0, 0, 0, 0, 0 } },
-	{ "mptcp", mptcp, { ND_CLIENT, "stream", "plain", "mptcp", 1, 0, 256 * KI, 0, 0, 0, 0, 0 } },
-	{ "verify", verify, { ND_CLIENT, "stream", "pattern", "tcp", 1, 0, 256 * KI, 0, 0, 0, 0, 0 } },
-	{ "reverse", reverse, { ND_SERVER, "stream", "plain", "tcp", 1, 0, 256 * KI, 0, 0, 0, 0, 0 } },
-	{ "-l", length, { ND_CLIENT, "stream", "plain", "tcp", 1, 0, 12345, 0, 0, 0, 0, 0 } },
-	{ "-P 4", four, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 0, 0, 0 } },
-	{ "-P 5", five, { ND_CLIENT, "stream", "plain", "tcp", 5, 0, 256 * KI, 0, 0, 0, 0, 0 } },
-	{ "-P 65", sixty_five, { ND_CLIENT, "stream", "plain", "tcp", 65, 0, 128 * KI, 0, 0, 0, 0, 0 } },
-	{ "-P 1001", many, { ND_CLIENT, "stream", "plain", "tcp", 1001, 0, 64 * KI, 0, 0, 0, 0, 0 } },
-	{ "-b", rate, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 1000, 0, 0 } },
-	{ "-b /flow", rate_each, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 4000, 0, 0 } },
-	{ "--rate /flow", ops_each, { ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 0, 40, 0 } },
-	{ "rr", rr, { ND_CLIENT, "rr", "plain", "tcp", 1, 0, 1000, 64, 1000, 0, 0, 0 } },
-	{ "rr -u", rr_udp, { ND_CLIENT, "rr", "native", "udp", 1, 0, 1000, 64, 1000, 0, 0, 0 } },
-	{ "rr -R", rr_reverse, { ND_SERVER, "rr", "plain", "tcp", 1, 0, 1000, 64, 1000, 0, 0, 0 } },
+	{ "udp", udp, WORKLOAD(ND_CLIENT, "stream", "native", "udp", 1, 0, 1472, 0, 0, 0, 0, 0) },
+	{ "udp -l", udp_length, WORKLOAD(ND_CLIENT, "stream", "native", "udp", 1, 0, 100, 0, 0, 0, 0, 0) },
+	{ "mptcp", mptcp, WORKLOAD(ND_CLIENT, "stream", "plain", "mptcp", 1, 0, 256 * KI, 0, 0, 0, 0, 0) },
+	{ "verify", verify, WORKLOAD(ND_CLIENT, "stream", "pattern", "tcp", 1, 0, 256 * KI, 0, 0, 0, 0, 0) },
+	{ "reverse", reverse, WORKLOAD(ND_SERVER, "stream", "plain", "tcp", 1, 0, 256 * KI, 0, 0, 0, 0, 0) },
+	{ "-l", length, WORKLOAD(ND_CLIENT, "stream", "plain", "tcp", 1, 0, 12345, 0, 0, 0, 0, 0) },
+	{ "-P 4", four, WORKLOAD(ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 0, 0, 0) },
+	{ "-P 5", five, WORKLOAD(ND_CLIENT, "stream", "plain", "tcp", 5, 0, 256 * KI, 0, 0, 0, 0, 0) },
+	{ "-P 65", sixty_five, WORKLOAD(ND_CLIENT, "stream", "plain", "tcp", 65, 0, 128 * KI, 0, 0, 0, 0, 0) },
+	{ "-P 1001", many, WORKLOAD(ND_CLIENT, "stream", "plain", "tcp", 1001, 0, 64 * KI, 0, 0, 0, 0, 0) },
+	{ "-b", rate, WORKLOAD(ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 1000, 0, 0) },
+	{ "-b /flow", rate_each, WORKLOAD(ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 4000, 0, 0) },
+	{ "--rate /flow", ops_each, WORKLOAD(ND_CLIENT, "stream", "plain", "tcp", 4, 0, 256 * KI, 0, 0, 0, 40, 0) },
+	{ "rr", rr, WORKLOAD(ND_CLIENT, "rr", "plain", "tcp", 1, 0, 1000, 64, 1000, 0, 0, 0) },
+	{ "rr -u", rr_udp, WORKLOAD(ND_CLIENT, "rr", "native", "udp", 1, 0, 1000, 64, 1000, 0, 0, 0) },
+	{ "packets", packets, WORKLOAD(ND_CLIENT, "stream", "native", "udp", 1, 0, 18, 0, 0, 0, 0, 0) },
+	{ "packets --rate", packets_rate, WORKLOAD(ND_CLIENT, "stream", "native", "udp", 1, 0, 1, 0, 0, 0, 5000, 0) },
+	{ "packets imix", packets_imix, WORKLOAD(ND_CLIENT, "stream", "native", "udp", 1, 0, 1472, 0, 0, 0, 0, 0) },
+	{ "rr -R", rr_reverse, WORKLOAD(ND_SERVER, "rr", "plain", "tcp", 1, 0, 1000, 64, 1000, 0, 0, 0) },
 };
 
 /* clang-format on */
@@ -193,10 +226,46 @@ static void derives_workloads(void **state)
 	}
 }
 
+/* The frames are the same whatever the headers; the smallest of IPv6 is a little larger. */
+static void fits_imix_to_headers(void **state)
+{
+	static const struct nd_size v4[] = { { 18, 7 }, { 548, 4 }, { 1472, 1 } };
+	static const struct nd_size v6[] = { { 8, 7 }, { 528, 4 }, { 1452, 1 } };
+	struct nd_plan p;
+
+	(void)state;
+	typed(&p);
+	packets_imix(&p);
+	derive(&p);
+	assert_int_equal(p.gso, 1);
+	assert_int_equal(p.gro, ND_OFF);
+	assert_int_equal(p.workload[0].sizes.n, 3);
+	assert_memory_equal(p.workload[0].sizes.v, v4, sizeof(v4));
+	nd_plan_set_imix(&p, 48);
+	assert_memory_equal(p.workload[0].sizes.v, v6, sizeof(v6));
+	assert_int_equal(p.workload[0].message_bytes, 1452);
+	assert_null(nd_plan_note(&p));
+	nd_plan_done(&p);
+}
+
+static void derives_searches(void **state)
+{
+	struct nd_plan p;
+
+	(void)state;
+	typed(&p);
+	packets(&p);
+	p.find = (struct nd_find){ .wanted = true, .loss_ppm = 1000, .trial_ns = 2 * ND_NS_PER_S };
+	derive(&p);
+	assert_int_equal(p.duration_ns, 2 * ND_NS_PER_S);
+	assert_int_equal(p.warmup_ns, 200 * ND_NS_PER_MS);
+	nd_plan_done(&p);
+}
+
 static void derives_both_directions(void **state)
 {
-	const struct nd_workload out = { ND_CLIENT, "stream", "plain", "tcp", 3, 0,
-					 256 * KI,  0,        0,       30,    0, 99 };
+	const struct nd_workload out =
+		WORKLOAD(ND_CLIENT, "stream", "plain", "tcp", 3, 0, 256 * KI, 0, 0, 30, 0, 99);
 	struct nd_workload back = out;
 	struct nd_plan p;
 
@@ -337,8 +406,8 @@ static void shares_evenly(void **state)
 static void adopts_what_was_decoded(void **state)
 {
 	struct nd_workload w[ND_MAX_WORKLOADS + 1] = {
-		{ ND_SERVER, "stream", "plain", "tcp", 2, ND_UNKNOWN, 10, ND_UNKNOWN, ND_UNKNOWN,
-		  ND_UNKNOWN, ND_UNKNOWN, ND_UNKNOWN },
+		WORKLOAD(ND_SERVER, "stream", "plain", "tcp", 2, ND_UNKNOWN, 10, ND_UNKNOWN,
+			 ND_UNKNOWN, ND_UNKNOWN, ND_UNKNOWN, ND_UNKNOWN),
 	};
 	struct nd_err err = { 0 };
 	struct nd_plan p;
@@ -374,6 +443,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(derives_workloads),
 		cmocka_unit_test(derives_both_directions),
+		cmocka_unit_test(fits_imix_to_headers),
+		cmocka_unit_test(derives_searches),
 		cmocka_unit_test(derives_times),
 		cmocka_unit_test(derives_the_rest),
 		cmocka_unit_test(notes_unlimited_datagrams),

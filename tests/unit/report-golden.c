@@ -15,7 +15,16 @@
 
 #define FILE_MAX (4u << 20)
 
-enum bend { AS_IT_IS, DROPPED, UNKNOWN, HOSTILE };
+enum bend { AS_IT_IS, DROPPED, UNKNOWN, HOSTILE, SEARCHED, GROUPED };
+
+static const struct fix fix_packets = { .verb = "packets",
+					.load = "stream",
+					.transport = "udp",
+					.flows = 2,
+					.message_bytes = 1472,
+					.rate_bps = 2000000000,
+					.datagram = true,
+					.lose_every = 40 };
 
 /* clang-format off */
 static const struct {
@@ -29,6 +38,8 @@ static const struct {
 	{ "bidir",   &fix_bidir,     AS_IT_IS, false, false },
 	{ "udp",     &fix_udp,       DROPPED,  false, false },
 	{ "rr",      &fix_rr,        AS_IT_IS, false, false },
+	{ "packets", &fix_packets,   SEARCHED, false, false },
+	{ "group",   &fix_bidir,     GROUPED,  false, false },
 	{ "partial", &fix_lost_peer, AS_IT_IS, false, false },
 	{ "unknown", &fix_udp,       UNKNOWN,  true,  false },
 	{ "hostile", &fix_tcp,       HOSTILE,  true,  false },
@@ -55,6 +66,83 @@ static void drop_some(struct nd_result *r)
 	r->server->machine.softnet_dropped = 120;
 	r->client->machine.qdisc_drops = ND_UNKNOWN;
 	((struct nd_part *)r->server->parts.v)->run.rx_reordered = 17;
+}
+
+/* The last run of a search, with what both ends counted of packets. */
+static void search(struct nd_result *r)
+{
+	static struct nd_trial trials[] = {
+		{ 1, (double)NAN, 900e3, 170e3, 9900000, 8030000, 0.8111, false, true, "search" },
+		{ 2, 169830, 169830, 169830, 1868130, 0, 0, true, true, "search" },
+		{ 3, 169830, 169829, 169820, 1868119, 104, 5.567e-5, true, true, "re-test" },
+	};
+	static struct nd_search found = { .bound_ratio = 0.001,
+					  .trial_s = 10,
+					  .found_per_s = 169830,
+					  .passed_per_s = 169830,
+					  .failed_per_s = 171200,
+					  .retests = 2,
+					  .retests_passed = 2,
+					  .limit = "loss",
+					  .confidence = "high",
+					  .trials = { trials, ND_COUNTOF(trials) } };
+	struct nd_part *tx = r->client->parts.v, *rx = r->server->parts.v;
+
+	r->search = &found;
+	tx->window.tx_stacked = tx->window.tx_messages;
+	rx->window.rx_stacked = rx->window.rx_messages;
+	tx->run.tx_stacked = tx->run.tx_messages;
+	tx->send_calls = 26500;
+	tx->gap_p50_us = 372;
+	tx->gap_p99_us = 1540;
+	tx->gap_max_us = 21000;
+	tx->burst_p50 = tx->burst_p99 = tx->burst_max = 64;
+	tx->pacer = "schedule in user space";
+	r->client->machine.window_udp_out_datagrams = 1698370;
+	r->server->machine.window_udp_in_datagrams = 1655920;
+	r->client->machine.window_nic = r->server->machine.window_nic = "eth0";
+	r->client->machine.window_nic_tx_packets = 1698400;
+	r->server->machine.window_nic_rx_packets = 1698300;
+	rx->run.rx_dropped = 46000;
+}
+
+/* One of three, of which one has failed, and one has a name that wants to steer the terminal. */
+static void group(struct nd_result *r)
+{
+	static const char *const names[] = { "alpha 192.0.2.1", "\x1b[2Jbeta 192.0.2.2",
+					     "2001:db8::3" };
+	static struct nd_group g;
+	static struct nd_group_member m[6];
+
+	nd_table_unknown(&nd_group_table, &g);
+	for (size_t i = 0; i < ND_COUNTOF(m); i++) {
+		nd_table_unknown(&nd_group_member_table, &m[i]);
+		m[i].number = i % 3 + 1;
+		m[i].direction = i < 3 ? "client to server" : "server to client";
+		m[i].client = names[i % 3];
+		m[i].complete = i % 3 < 2;
+		if (!m[i].complete) {
+			m[i].error = "peer lost: connection closed";
+			continue;
+		}
+		m[i].flows = 4;
+		m[i].goodput_bps = 1e9 * (double)(i + 1);
+		m[i].offered_bps = 1.01e9 * (double)(i + 1);
+		m[i].received_bytes = 1250000000 * (i + 1);
+		m[i].window_start_s = 1 + 0.001 * (double)i;
+		m[i].window_end_s = 11 + 0.001 * (double)i;
+		m[i].first_ms = 0.2 + (double)i;
+		m[i].last_ms = 0.9 + (double)i;
+	}
+	g.name = "lab";
+	g.expected = 3;
+	g.complete = 2;
+	g.clocks_within_us = 42;
+	g.partial = true;
+	g.partial_reason = "group 'lab': 2 of 3 clients ran to the end";
+	g.members = (struct nd_list){ m, ND_COUNTOF(m) };
+	assert_int_equal(nd_group_sum(&g, &r->arena), 0);
+	r->group = &g;
 }
 
 /* Both ends are there and know nothing. */
@@ -88,6 +176,10 @@ static void make(size_t i, struct nd_result *r)
 	fix_ask(cases[i].fix, &ask);
 	if (cases[i].bend == DROPPED)
 		drop_some(r);
+	if (cases[i].bend == SEARCHED)
+		search(r);
+	if (cases[i].bend == GROUPED)
+		group(r);
 	if (cases[i].bend == HOSTILE)
 		attack(r);
 	if (cases[i].bend == UNKNOWN) {

@@ -90,6 +90,17 @@ static const struct {
 	    .dynamic_ports = true, .no_sync = true, .buffers = 20480,
 	    .client_address = "10.0.0.4", .transmit_packets = 1, .throttle_kBps = 500,
 	    .qos = 3, .io_ports_used = true, .io_ports = 7, .xml_file = "out.xml" } },
+	{ "windows-jitter", &fix_udp, NULL,
+	  { WINDOWS(5001, 2, 300000, 1472), .udp = true, .jitter = true, .sample_s = 1,
+	    .jitter_file = "j.csv" } },
+	{ "windows-samples", &fix_udp, NULL,
+	  { WINDOWS(5001, 2, 300000, 1472), .udp = true, .jitter = true, .sample_s = 1,
+	    .jitter_file = "j.csv", .xml_file = "out.xml" } },
+	{ "windows-sender-estats", &fix_four, NULL,
+	  { WINDOWS(5001, 4, 60000, 65536), .sender = true, .estats = true,
+	    .xml_file = "out.xml" } },
+	{ "windows-receiver-estats", &fix_receiver, NULL,
+	  { WINDOWS(5001, 4, 60000, 65536), .estats = true, .xml_file = "out.xml" } },
 };
 
 /* clang-format on */
@@ -322,7 +333,7 @@ static void render(size_t i)
 	assert_true(dir >= 0 && home >= 0);
 	report_in(i, dir, home);
 	compare_file(i, dir, "console", "txt");
-	compare_file(i, dir, face->xml_file, "xml");
+	compare_file(i, dir, face->xml_file, face->sample_s ? "xml-samples" : "xml");
 	compare_file(i, dir, face->json_file, "json");
 	compare_file(i, dir, face->log_file, "log");
 	assert_int_equal(rmdir(folder), 0); /* nothing else was written */
@@ -383,6 +394,26 @@ static void nothing_measured(struct nd_report *report)
 	nd_result_done(&r);
 }
 
+/* What -d found: the kind of failure stands in the place of the ordinary end. */
+static void is_corrupt(struct nd_report *report)
+{
+	static const struct nd_ntttcp face = { WINDOWS(5001, 4, 300000, 65536), .verify = true };
+	struct nd_result_ask ask;
+	struct nd_err err = { 0 };
+	struct nd_result r;
+
+	fix_make(&fix_receiver, &r);
+	fix_ask(&fix_receiver, &ask);
+	((struct nd_part *)r.server->parts.v)->run.rx_corrupt = 1234;
+	r.face = &face;
+	r.face_table = &nd_ntttcp_table;
+	assert_int_equal(nd_result_join(&r, &ask, NULL), 0);
+	r.partial = true;
+	r.partial_reason = "1234 bytes differ from what was sent";
+	assert_int_equal(nd_report_result(report, &r, &err), 0);
+	nd_result_done(&r);
+}
+
 static void fails(struct nd_report *report)
 {
 	struct nd_err failure = { 0 }, err = { 0 };
@@ -412,6 +443,11 @@ static void test_endings(void **state)
 	assert_null(strstr(t.text, "Totals"));
 	record("ntttcp-windows", &windows, nothing_measured, &t);
 	assert_non_null(strstr(t.text, "Ended early: interrupted\nError: nothing was measured.\n"));
+	record("ntttcp-windows", &windows, is_corrupt, &t);
+	assert_non_null(
+		strstr(t.text, "\nError: data is corrupted: 1234 bytes are not the letter A.\n"));
+	assert_null(strstr(t.text, "Ended early"));
+	assert_non_null(strstr(t.text, "#####  Totals:  #####"));
 	record("ntttcp-linux", &receiver, fails, &t);
 	assert_non_null(
 		strstr(t.text, "11:24:47 ERR : 10.0.0.5 port 5000: connection ?[1mrefused\n"));
@@ -435,22 +471,25 @@ static void test_file_refused(void **state)
 	struct nd_report_cfg cfg = { .format = "ntttcp-linux",
 				     .face = &face,
 				     .face_table = &nd_ntttcp_table };
+	char text[8192], folder[] = "/tmp/netdyno-test-XXXXXX", path[64];
 	struct nd_report *report = NULL;
 	struct nd_err err = { 0 };
-	char text[8192];
 	struct nd_result r;
 	int fd[2];
 	ssize_t n;
 
 	(void)state;
-	face.xml_file = "/nonexistent/netdyno/out.xml";
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(path, sizeof(path), "%s/out.xml", folder);
+	face.xml_file = path;
 	assert_int_equal(pipe2(fd, O_CLOEXEC), 0);
 	cfg.out_fd = fd[1];
 	make(0, &r);
 	r.face = &face;
 	assert_int_equal(nd_report_open(&cfg, &report, &err), 0);
+	assert_int_equal(rmdir(folder), 0); /* while the test runs */
 	assert_int_equal(nd_report_result(report, &r, &err), -ENOENT);
-	assert_non_null(strstr(err.text, "/nonexistent/netdyno/out.xml"));
+	assert_non_null(strstr(err.text, path));
 	nd_report_free(report);
 	assert_int_equal(close(fd[1]), 0);
 	n = read(fd[0], text, sizeof(text) - 1);
@@ -459,6 +498,38 @@ static void test_file_refused(void **state)
 	assert_non_null(strstr(text, "#####  Totals:  #####"));
 	assert_int_equal(close(fd[0]), 0);
 	nd_result_done(&r);
+}
+
+/* One of which that is known before is refused before. */
+static void test_file_foreseen(void **state)
+{
+	static const struct {
+		const char *xml, *json, *log, *sentence;
+		int code;
+	} rows[] = {
+		{ "/nonexistent/out.xml", NULL, NULL,
+		  "the XML file: /nonexistent/out.xml: No such file or directory", -ENOENT },
+		{ NULL, "/tmp", NULL, "the JSON file: '/tmp' is a folder", -EISDIR },
+		{ NULL, NULL, "/nonexistent/log",
+		  "the log file: /nonexistent/log: No such file or directory", -ENOENT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_ntttcp face = { .xml_file = rows[i].xml,
+					  .json_file = rows[i].json,
+					  .log_file = rows[i].log };
+		const struct nd_report_cfg cfg = { .format = "ntttcp-linux",
+						   .out_fd = -1,
+						   .face = &face,
+						   .face_table = &nd_ntttcp_table };
+		struct nd_report *report = NULL;
+		struct nd_err err = { 0 };
+
+		assert_int_equal(nd_report_open(&cfg, &report, &err), rows[i].code);
+		assert_string_equal(err.text, rows[i].sentence);
+		assert_null(report);
+	}
 }
 
 /* They belong to their face: nobody is offered them elsewhere. */
@@ -476,9 +547,8 @@ static void test_not_offered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reports),
-		cmocka_unit_test(test_endings),
-		cmocka_unit_test(test_file_refused),
+		cmocka_unit_test(test_reports),      cmocka_unit_test(test_endings),
+		cmocka_unit_test(test_file_refused), cmocka_unit_test(test_file_foreseen),
 		cmocka_unit_test(test_not_offered),
 	};
 

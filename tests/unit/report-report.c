@@ -277,13 +277,66 @@ static void test_quiet(void **state)
 	nd_result_done(&r);
 }
 
+/* The columns of a report, "a,b,c". */
+static void csv_columns(bool verbose, struct nd_str *ret)
+{
+	const struct nd_writer *w = nd_writer_find("csv");
+
+	w->begin(&(struct nd_report_cfg){ .verbose = verbose }, ret);
+	assert_true(nd_str_ok(ret));
+}
+
+static bool has_column(const struct nd_str *names, const char *name, size_t n)
+{
+	const char *p = nd_str_text(names);
+
+	for (; *p; p += strcspn(p, ",\n") + 1)
+		if (strcspn(p, ",\n") == n && !memcmp(p, name, n))
+			return true;
+	return false;
+}
+
+/* What the text report shows; -v adds to it and takes nothing away. */
+static void test_csv_columns(void **state)
+{
+	static const char *const shown[] = { "goodput_bps",
+					     "tcp_window_retransmits",
+					     "tcp_rtt_samples",
+					     "loss_lost_ratio",
+					     "warnings",
+					     "ends_apart_us",
+					     "client_machine_softirq_cores",
+					     "server_machine_busiest_ratio" };
+	static const char *const hidden[] = { "client_host_kernel", "server_part_window_tx_calls",
+					      "client_machine_cycles", "workload", "schema" };
+	nd_auto_str few = { 0 };
+	nd_auto_str all = { 0 };
+	const char *p;
+	size_t i;
+
+	(void)state;
+	csv_columns(false, &few);
+	csv_columns(true, &all);
+	for (i = 0; i < ND_COUNTOF(shown); i++)
+		if (!has_column(&few, shown[i], strlen(shown[i])))
+			fail_msg("%s is missing", shown[i]);
+	for (i = 0; i < ND_COUNTOF(hidden); i++)
+		if (has_column(&few, hidden[i], strlen(hidden[i])) ||
+		    !has_column(&all, hidden[i], strlen(hidden[i])))
+			fail_msg("%s is in the wrong place", hidden[i]);
+	for (p = nd_str_text(&few); *p; p += strcspn(p, ",\n") + 1)
+		if (!has_column(&all, p, strcspn(p, ",\n")))
+			fail_msg("-v lacks %.*s", (int)strcspn(p, ",\n"), p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_writers),      cmocka_unit_test(test_at_once),
 		cmocka_unit_test(test_short_writes), cmocka_unit_test(test_reader_gone),
 		cmocka_unit_test(test_file),         cmocka_unit_test(test_file_impossible),
-		cmocka_unit_test(test_failed),       cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_failed),       cmocka_unit_test(test_csv_columns),
+		cmocka_unit_test(test_quiet),
 	};
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 

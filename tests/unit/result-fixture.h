@@ -91,6 +91,11 @@ static inline void fix_machine(struct nd_side *s, struct nd_arena *a, bool clien
 	m->steal_ratio = client ? 0.00125 : 0.03125;
 	m->interrupts = 412345;
 	m->context_switches = 81234;
+	m->cpu_mhz = 2600;
+	m->cgroup_throttled_periods = client ? 0 : ND_UNKNOWN;
+	m->cgroup_throttled_ms = client ? 0 : (double)NAN;
+	m->conntrack_count = client ? 17 : ND_UNKNOWN;
+	m->conntrack_max = client ? 262144 : ND_UNKNOWN;
 	m->peak_rss_bytes = 12582912;
 	m->softnet_dropped = 0;
 	m->udp_rcvbuf_errors = 0;
@@ -242,7 +247,9 @@ static inline void fix_totals(struct nd_part *p)
 	const struct nd_interval_sample *s = p->intervals.v;
 	uint64_t i;
 
-	p->window = p->run = (struct nd_totals){ .seconds = 11.25, .end_ns = 11250000000 };
+	p->window = p->run = (struct nd_totals){ .seconds = 11.25,
+						 .end_ns = 11250000000,
+						 .rx_dropped = ND_UNKNOWN };
 	p->window.start_ns = ND_NS_PER_S;
 	p->window.end_ns = 11 * ND_NS_PER_S;
 	p->window.seconds = FIX_WINDOW_S;
@@ -260,18 +267,21 @@ static inline void fix_totals(struct nd_part *p)
 static inline void fix_sender(const struct fix *f, struct nd_part *p)
 {
 	if (!f->datagram)
-		p->tcp = (struct nd_tcp_stats){ .flows_sampled = f->flows,
-						.retransmits = f->flows == 1 ? 2 : 63,
-						.rtt_min_us = 102,
-						.rtt_mean_us = 431.5,
-						.rtt_p99_us = 1204,
-						.cwnd_mean_segments = 312.25,
-						.mss_bytes = 1448,
-						.cc = "cubic",
-						.rwnd_limited_ratio = 0.12,
-						.sndbuf_limited_ratio = 0,
-						.cwnd_limited_ratio = 0.043,
-						.delivery_rate_bps = 9.5e9 };
+		p->tcp =
+			(struct nd_tcp_stats){ .flows_sampled = f->flows,
+					       .window_retransmits = f->flows == 1 ? 2 : ND_UNKNOWN,
+					       .retransmits = f->flows == 1 ? 3 : 63,
+					       .rtt_samples = 1200,
+					       .rtt_min_us = 102,
+					       .rtt_mean_us = 431.5,
+					       .rtt_p99_us = 1204,
+					       .cwnd_mean_segments = 312.25,
+					       .mss_bytes = 1448,
+					       .cc = "cubic",
+					       .rwnd_limited_ratio = 0.12,
+					       .sndbuf_limited_ratio = 0,
+					       .cwnd_limited_ratio = 0.043,
+					       .delivery_rate_bps = 9.5e9 };
 	if (!f->transactions)
 		return;
 	p->rtt_count = p->window.transactions;
@@ -284,7 +294,7 @@ static inline void fix_sender(const struct fix *f, struct nd_part *p)
 	p->rtt_max_us = 2040.5;
 }
 
-static inline int fix_part(const struct fix *f, struct nd_arena *a, struct nd_part *p)
+static inline int fix_part(const struct fix *f, struct nd_arena *a, struct nd_part *p, bool client)
 {
 	struct nd_interval_sample *s;
 	struct nd_flow_row *row;
@@ -305,6 +315,7 @@ static inline int fix_part(const struct fix *f, struct nd_arena *a, struct nd_pa
 	p->rx_technique = !p->active || f->transactions ? f->datagram ? "recvmmsg" : "read" : NULL;
 	p->sndbuf_bytes = 425984;
 	p->rcvbuf_bytes = 425984;
+	p->peer_address = client ? "10.0.0.2" : NULL;
 	if (p->active)
 		fix_sender(f, p);
 	else if (f->datagram)
@@ -330,7 +341,7 @@ static inline struct nd_side *fix_side(const struct fix *f, struct nd_arena *a, 
 		nd_table_unknown(&nd_part_table, &p[i]);
 		p[i].workload = i;
 		p[i].active = client == (i == 0);
-		if (fix_part(f, a, &p[i]) < 0)
+		if (fix_part(f, a, &p[i], client) < 0)
 			return NULL;
 	}
 	return s;

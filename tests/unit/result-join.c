@@ -79,7 +79,10 @@ static void test_stream(void **state)
 	near(d->sender_cpu_s_per_gb, 1.38 / 1.1765);
 	near(d->sender_cycles_per_byte, 0.98 * 2450e6 / 1176500000);
 	assert_string_equal(d->cycles_source, "estimated from CPU time and nominal MHz");
-	assert_int_equal(d->tcp.retransmits, 2);
+	assert_int_equal(d->tcp.window_retransmits, 2);
+	assert_int_equal(d->tcp.retransmits, 3);
+	near(d->tcp.rtt_p99_us, 1204);
+	near(r.ends_apart_us, 2);
 	assert_int_equal(d->intervals.n, FIX_INTERVALS);
 	intervals_add_up(d);
 	assert_false(r.partial);
@@ -97,6 +100,8 @@ static void test_counted_cycles(void **state)
 	r.client->machine.cycles = 23530000000;
 	r.server->machine.cycles = 11765000000;
 	d = join(&fix_tcp, &r);
+	near(r.client->machine.effective_mhz, 23530e6 / 9.8 / 1e6);
+	assert_string_equal(r.client->machine.mhz_source, "perf");
 	near(d->sender_cycles_per_byte, 2);
 	near(d->receiver_cycles_per_byte, 1);
 	assert_string_equal(d->cycles_source, "perf");
@@ -107,6 +112,69 @@ static void test_counted_cycles(void **state)
 	r.client->machine.cycles = 23530000000;
 	d = join(&fix_tcp, &r);
 	assert_string_equal(d->cycles_source, "estimated from CPU time and nominal MHz");
+	near(r.server->machine.effective_mhz, 2600);
+	assert_non_null(strstr(r.server->machine.mhz_source, "not measured"));
+	nd_result_done(&r);
+
+	fix_make(&fix_tcp, &r);
+	r.client->machine.cpu_mhz = (double)NAN;
+	(void)join(&fix_tcp, &r);
+	assert_true(isnan(r.client->machine.effective_mhz));
+	assert_null(r.client->machine.mhz_source);
+	nd_result_done(&r);
+}
+
+/* A quantile needs ten samples beyond it. */
+static void test_quantiles(void **state)
+{
+	static const struct {
+		uint64_t samples, one_of;
+		bool says;
+	} rows[] = {
+		{ 19, 2, false },      { 20, 2, true },       { 99, 10, false },
+		{ 100, 10, true },     { 999, 100, false },   { 1000, 100, true },
+		{ 9999, 1000, false }, { 10000, 1000, true }, { ND_UNKNOWN, 2, false },
+		{ 0, 2, false },
+	};
+	const struct nd_direction *d;
+	struct nd_result r;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(rows); i++)
+		if (nd_quantile_says(rows[i].samples, rows[i].one_of) != rows[i].says)
+			fail_msg("row %zu", i);
+
+	fix_make(&fix_tcp, &r);
+	part_of(r.client, 0)->tcp.rtt_samples = 999;
+	d = join(&fix_tcp, &r);
+	assert_true(isnan(d->tcp.rtt_p99_us));
+	near(d->tcp.rtt_mean_us, 431.5);
+	assert_int_equal(d->tcp.rtt_samples, 999);
+	nd_result_done(&r);
+
+	fix_make(&fix_rr, &r);
+	part_of(r.client, 0)->rtt_count = 999;
+	d = join(&fix_rr, &r);
+	near(d->rtt_p90_us, 25.9);
+	assert_true(isnan(d->rtt_p99_us) && isnan(d->rtt_p999_us));
+	near(d->rtt_max_us, 2040.5);
+	nd_result_done(&r);
+}
+
+/* Of one flow there is nothing to compare; ends compare within their clocks' error alone. */
+static void test_start(void **state)
+{
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_udp, &r);
+	((struct nd_flow_row *)part_of(r.client, 0)->flows.v)[1].first_ns = INT64_MIN;
+	r.clock_rtt_us = (double)NAN;
+	d = join(&fix_udp, &r);
+	assert_true(isnan(d->start_skew_ms) && isnan(d->start_skew_p50_ms));
+	assert_true(isnan(r.ends_apart_us));
 	nd_result_done(&r);
 }
 
@@ -290,6 +358,7 @@ static void test_ragged_rows(void **state)
 	f[0] = f[1];
 	f[1] = swap;
 	f[0].error = "connection reset";
+	f[0].rx_dropped = 3;
 	d = join(&fix_udp, &r);
 	row = d->intervals.v;
 	assert_int_equal(d->intervals.n, FIX_INTERVALS + 1);
@@ -301,6 +370,8 @@ static void test_ragged_rows(void **state)
 	assert_int_equal(flow[1].flow, 1);
 	assert_int_equal(flow[1].lost_messages, flow[1].sent_messages - flow[1].received_messages);
 	assert_string_equal(flow[1].error, "connection reset");
+	assert_int_equal(flow[1].dropped_messages, 3);
+	assert_true(flow[0].dropped_messages == ND_UNKNOWN);
 	assert_int_equal(d->failed_flows, 1);
 	assert_non_null(strstr(sentence_of(&r, "failed_flows"), "1 of 2 flows ended early"));
 	nd_result_done(&r);
@@ -382,28 +453,47 @@ static void bend_partial(struct nd_result *r)
 	r->server->partial_reason = "stopped by SIGTERM";
 }
 
+static void bend_quota(struct nd_result *r)
+{
+	r->client->machine.cgroup_throttled_periods = 42;
+	r->client->machine.cgroup_throttled_ms = 1350;
+}
+
+static void bend_conntrack(struct nd_result *r)
+{
+	r->client->machine.conntrack_count = 235930;
+}
+
+static void bend_bytes(struct nd_result *r)
+{
+	part_of(r->client, 0)->run.tx_bytes = 12941500000 - 1;
+}
+
 /* clang-format off */
 static const struct {
 	const char *key;
 	void (*bend)(struct nd_result *r);
 	uint64_t sndbuf;
 	const char *words;
-	uint64_t rate_bps;
+	uint64_t rate_bps, bytes;
 } bent[] = {
-	{ "loopback",         bend_loopback,  0, "client: traffic went through the loopback interface lo", 0 },
-	{ "sender_cpu_bound", bend_sender,    0, "client: CPU 3 was 97.0 % busy (irq and softirq 21.0 %)", 0 },
-	{ "window_off",       bend_window,    0, "10.200 s long, asked were 10.000 s", 0 },
-	{ "drain_incomplete", bend_drain,     0, "12941500000 bytes sent, 12941495904 received", 0 },
-	{ "clock_uncertain",  bend_clock,     0, "took 24.0 ms: the common start may be off by 12.0 ms", 0 },
-	{ "overlapped",       bend_overlap,   0, "server: 3 other tests ran", 0 },
-	{ "corrupt",          bend_corrupt,   0, "1 byte differ", 0 },
-	{ "fragments",        bend_fragments, 0, "client: 88 IP fragments", 0 },
-	{ "no_steady_state",  bend_steady,    0, "range from 1000.0 to 9412.0 Mbit/s", 0 },
-	{ "start_skew",       bend_skew,      0, "up to 250.0 ms apart, 2.5 % of", 0 },
-	{ "nothing_moved",    bend_engine,    0, "engine null moves nothing", 0 },
-	{ "rate_missed",      bend_offered,   0, "10000.0 Mbit/s were asked for, the sender came to 9000.0", 10000000000 },
-	{ "partial",          bend_partial,   0, "server: stopped by SIGTERM", 0 },
-	{ "buffers_clamped",  NULL,           4194304, "4194304 bytes was asked for, the kernel gave 212992", 0 },
+	{ "loopback",         bend_loopback,  0, "client: traffic went through the loopback interface lo", 0, 0 },
+	{ "sender_cpu_bound", bend_sender,    0, "client: CPU 3 was 97.0 % busy (irq and softirq 21.0 %)", 0, 0 },
+	{ "window_off",       bend_window,    0, "10.20 s long, asked were 10.00 s", 0, 0 },
+	{ "drain_incomplete", bend_drain,     0, "12941500000 bytes sent, 12941495904 received", 0, 0 },
+	{ "clock_uncertain",  bend_clock,     0, "took 24.0 ms: the common start may be off by 12.0 ms", 0, 0 },
+	{ "overlapped",       bend_overlap,   0, "server: 3 other tests ran", 0, 0 },
+	{ "corrupt",          bend_corrupt,   0, "1 byte differ", 0, 0 },
+	{ "fragments",        bend_fragments, 0, "client: 88 IP fragments", 0, 0 },
+	{ "no_steady_state",  bend_steady,    0, "range from 1.000 Gbit/s to 9.412 Gbit/s", 0, 0 },
+	{ "start_skew",       bend_skew,      0, "up to 250 ms apart, 2.5 % of", 0, 0 },
+	{ "nothing_moved",    bend_engine,    0, "engine null moves nothing", 0, 0 },
+	{ "rate_missed",      bend_offered,   0, "10.00 Gbit/s were asked for, the sender came to 9.000 Gbit/s", 10000000000, 0 },
+	{ "partial",          bend_partial,   0, "server: stopped by SIGTERM", 0, 0 },
+	{ "buffers_clamped",  NULL,           4194304, "4.00 MiB was asked for, the kernel gave 208 KiB (half of 416 KiB)", 0, 0 },
+	{ "bytes_missed",     bend_bytes,     0, "12941499999 of the 12941500000 bytes that were asked for", 0, 12941500000 },
+	{ "cgroup_throttled", bend_quota,     0, "client: the CPU quota of its control group was used up in 42 periods, CPUs stood still for 1.35 s", 0, 0 },
+	{ "conntrack_full",   bend_conntrack, 0, "client: connection tracking holds 235930 of at most 262144", 0, 0 },
 };
 
 /* clang-format on */
@@ -418,6 +508,7 @@ static void test_warnings(void **state)
 	for (i = 0; i < ND_COUNTOF(bent); i++) {
 		fix_make(&fix_tcp, &r);
 		fix_ask(&fix_tcp, &ask);
+		ask.workload[0].total_bytes = bent[i].bytes; /* which were sent */
 		assert_int_equal(nd_result_join(&r, &ask, NULL), 0);
 		assert_int_equal(nd_result_warn(&r), 0);
 		assert_null(sentence_of(&r, bent[i].key));
@@ -428,6 +519,7 @@ static void test_warnings(void **state)
 			bent[i].bend(&r);
 		ask.sndbuf_bytes = bent[i].sndbuf;
 		ask.workload[0].rate_bps = bent[i].rate_bps;
+		ask.workload[0].total_bytes = bent[i].bytes;
 		assert_int_equal(nd_result_join(&r, &ask, NULL), 0);
 		assert_int_equal(nd_result_warn(&r), 0);
 		if (!sentence_of(&r, bent[i].key) ||
@@ -468,6 +560,7 @@ static void test_too_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quantiles),       cmocka_unit_test(test_start),
 		cmocka_unit_test(test_stream),          cmocka_unit_test(test_counted_cycles),
 		cmocka_unit_test(test_both_directions), cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_unplaced),        cmocka_unit_test(test_transactions),

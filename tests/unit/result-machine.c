@@ -18,13 +18,16 @@ static struct nd_os_sample nothing(void)
 {
 	struct nd_os_sample s = { .interrupts = ND_UNKNOWN,
 				  .watched_interrupts = ND_UNKNOWN,
-				  .context_switches = ND_UNKNOWN };
+				  .context_switches = ND_UNKNOWN,
+				  .conntrack_count = ND_UNKNOWN,
+				  .conntrack_max = ND_UNKNOWN };
 
 	unknown(&s.all, sizeof(s.all));
 	unknown(&s.softirqs, sizeof(s.softirqs));
 	unknown(&s.snmp, sizeof(s.snmp));
 	unknown(&s.softnet, sizeof(s.softnet));
 	unknown(&s.self, sizeof(s.self));
+	unknown(&s.cgroup, sizeof(s.cgroup));
 	return s;
 }
 
@@ -127,6 +130,10 @@ static void test_window_counts(void **state)
 	window.nics = 2;
 	window.nic = nic;
 	window.watched_interrupts = 99;
+	window.cgroup.throttled_periods = 12;
+	window.cgroup.throttled_ns = 345600000;
+	window.conntrack_count = 200;
+	window.conntrack_max = 262144;
 	window.snmp.tcp_retrans_segs = 3;
 	window.snmp.tcp_attempt_fails = 4;
 	window.snmp.udp_in_errors = 5;
@@ -135,6 +142,10 @@ static void test_window_counts(void **state)
 	near(m.nice_cores, 0.1);
 	near(m.iowait_cores, 0.2);
 	assert_int_equal(m.window_interrupts, 99);
+	assert_int_equal(m.cgroup_throttled_periods, 12);
+	near(m.cgroup_throttled_ms, 345.6);
+	assert_int_equal(m.conntrack_count, 200);
+	assert_int_equal(m.conntrack_max, 262144);
 	assert_int_equal(m.window_tcp_retrans_segs, 3);
 	assert_int_equal(m.window_tcp_attempt_fails, 4);
 	assert_int_equal(m.window_udp_in_errors, 11);

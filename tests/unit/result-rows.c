@@ -9,12 +9,13 @@
 #define MAX_BYTES 4096
 
 static const struct nd_table *const tables[] = {
-	&nd_side_table,      &nd_part_table,           &nd_interval_table,
-	&nd_flow_row_table,  &nd_machine_table,        &nd_host_table,
-	&nd_nic_facts_table, &nd_totals_table,         &nd_tcp_table,
-	&nd_cpu_table,       &nd_flow_joint_table,     &nd_loss_table,
-	&nd_spread_table,    &nd_interval_joint_table, &nd_direction_table,
-	&nd_result_table,    &nd_warning_table,
+	&nd_side_table,        &nd_part_table,           &nd_interval_table,
+	&nd_flow_row_table,    &nd_machine_table,        &nd_host_table,
+	&nd_nic_facts_table,   &nd_totals_table,         &nd_tcp_table,
+	&nd_cpu_table,         &nd_flow_joint_table,     &nd_loss_table,
+	&nd_spread_table,      &nd_interval_joint_table, &nd_direction_table,
+	&nd_result_table,      &nd_warning_table,        &nd_group_table,
+	&nd_group_total_table, &nd_group_member_table,
 };
 
 /* clang-format off */

@@ -238,15 +238,16 @@ static void repeats_are_answered(void **state)
 	end(&r);
 }
 
-static void run_is_ready_when_all_have_come(void **state)
+/* @hold_max: sockets that the session may keep for those who ask again; 0: its own choice. */
+static void all_come(uint64_t hold_max, uint64_t held)
 {
 	struct rig r;
 	int fd[FLOWS];
 	uint64_t limit = nd_now_ns() + 20 * ND_NS_PER_S;
 	char digit = 0;
 
-	(void)state;
 	begin(&r, true);
+	r.s.hold_max = hold_max;
 	for (int i = 0; i < FLOWS; i++) {
 		char text[] = { 'F', 'L', 'O', 'W', (char)('0' + i), 'k', '\0' };
 
@@ -255,6 +256,9 @@ static void run_is_ready_when_all_have_come(void **state)
 		say(fd[i], text);
 		assert_true(is_answered(&r, fd[i], 10000, &digit));
 	}
+	assert_int_equal(r.s.hold_n, held);
+	for (uint64_t i = 0; i < FLOWS; i++)
+		assert_int_equal(r.c.holds[i] != NULL, i >= FLOWS - held);
 	while (nd_run_poll(r.c.test.run) != ND_RUN_READY) {
 		struct pollfd p = { .fd = nd_run_fd(r.c.test.run), .events = POLLIN };
 
@@ -264,6 +268,23 @@ static void run_is_ready_when_all_have_come(void **state)
 	for (int i = 0; i < FLOWS; i++)
 		(void)close(fd[i]);
 	end(&r);
+	assert_int_equal(r.s.hold_n, 0);
+	assert_null(r.s.oldest_hold);
+	assert_null(r.s.newest_hold);
+}
+
+static void run_is_ready_when_all_have_come(void **state)
+{
+	(void)state;
+	all_come(0, FLOWS);
+}
+
+/* Descriptors are few: the oldest are let go, the run gets all the same. */
+static void oldest_are_let_go(void **state)
+{
+	(void)state;
+	all_come(2, 2);
+	all_come(1, 1);
 }
 
 int main(void)
@@ -272,6 +293,7 @@ int main(void)
 		cmocka_unit_test(claims_are_answered),
 		cmocka_unit_test(repeats_are_answered),
 		cmocka_unit_test(run_is_ready_when_all_have_come),
+		cmocka_unit_test(oldest_are_let_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

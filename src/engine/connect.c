@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps that make and end connections while the run goes on. */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "engine/int.h"
+
+static bool opened(struct nd_io *io, struct nd_flow *f)
+{
+	struct nd_event ev = { .what = ND_HAP_OPENED,
+			       .now_ns = io->now_ns,
+			       .begun_ns = f->begun_ns };
+
+	f->readable = f->writable = true;
+	nd_flow_tell(io, f, &ev);
+	return true;
+}
+
+bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code)
+{
+	struct nd_event ev = { .what = ND_HAP_CLOSED, .error = code, .now_ns = io->now_ns };
+
+	if (!nd_lane_of(io, f)->load->connects) {
+		nd_flow_fail(io, f, code);
+		return false;
+	}
+	nd_close_p(&f->fd);
+	nd_flow_tell(io, f, &ev);
+	if (f->state == ND_FLOW_DONE)
+		f->error = code;
+	return true;
+}
+
+/* The engine hears of the new socket, if it wants to. */
+static bool watch(struct nd_io *io, struct nd_flow *f)
+{
+	int r = io->watch ? io->watch(io, f) : 0;
+
+	if (r < 0)
+		nd_flow_fail(io, f, r);
+	return r == 0;
+}
+
+static bool begin_open(struct nd_io *io, struct nd_flow *f)
+{
+	int r;
+
+	f->begun_ns = io->now_ns;
+	r = io->connect ? io->connect(io, f) : -EOPNOTSUPP;
+	io->now_ns = nd_now_ns();
+	if (r < 0)
+		return nd_flow_broken(io, f, r);
+	if (!watch(io, f))
+		return false;
+	if (r == 0)
+		return opened(io, f);
+	f->writable = false;
+	f->state = ND_FLOW_BLOCKED;
+	return false;
+}
+
+bool nd_flow_open(struct nd_io *io, struct nd_flow *f)
+{
+	int r;
+
+	if (f->step.at_ns > io->now_ns) {
+		f->state = ND_FLOW_TIMED;
+		return false;
+	}
+	if (f->fd < 0)
+		return begin_open(io, f);
+	if (!f->writable) {
+		f->state = ND_FLOW_BLOCKED;
+		return false;
+	}
+	r = nd_open_result(f->fd);
+	return r < 0 ? nd_flow_broken(io, f, r) : opened(io, f);
+}
+
+bool nd_flow_accept(struct nd_io *io, struct nd_flow *f)
+{
+	bool waits = nd_io_may_wait(io, f);
+	int fd = -1;
+
+	errno = EAGAIN;
+	if (waits || !io->patient || f->called) {
+		do
+			fd = accept4(f->listen_fd, NULL, NULL,
+				     (waits ? 0 : SOCK_NONBLOCK) | SOCK_CLOEXEC);
+		while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+	}
+	f->called = false;
+	if (fd < 0 && errno == EAGAIN) {
+		f->state = ND_FLOW_BLOCKED;
+		return false;
+	}
+	if (fd < 0) {
+		nd_flow_fail(io, f, -errno);
+		return false;
+	}
+	io->now_ns = nd_now_ns();
+	f->begun_ns = io->now_ns;
+	f->fd = fd;
+	return watch(io, f) && opened(io, f);
+}
+
+bool nd_flow_close(struct nd_io *io, struct nd_flow *f)
+{
+	struct nd_event ev = { .what = ND_HAP_CLOSED };
+
+	nd_close_p(&f->fd);
+	ev.now_ns = io->now_ns = nd_now_ns();
+	nd_flow_tell(io, f, &ev);
+	return true;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* What the ways to send and to receive datagrams share. */
+#ifndef ND_ENGINE_DATAGRAM_H
+#define ND_ENGINE_DATAGRAM_H
+
+#include <sys/socket.h>
+
+#include "engine/int.h"
+
+/* What the kernel tells beside a datagram, or beside a piece of several. */
+union nd_dg_control {
+	struct cmsghdr align;
+	char room[CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(int))];
+};
+
+struct nd_dg_told {
+	uint64_t stamp_ns; /* arrival, wall clock; 0: not told */
+	size_t segment;    /* bytes of one datagram of several; 0: it is one */
+};
+
+void nd_dg_told(struct msghdr *m, struct nd_dg_told *ret);
+/** nd_dg_want() - room for that in @n messages: the kernel shortens it in each call. */
+void nd_dg_want(struct mmsghdr *header, union nd_dg_control *control, uint32_t n);
+
+/** nd_dg_stamp() - arrival times for frames that hold a send time: of all flows of the lane or of none. */
+bool nd_dg_stamp(const struct nd_io *io, unsigned lane);
+/** nd_dg_join() - what its socket has dropped before the run is not the run's. */
+void nd_dg_join(struct nd_io *io, struct nd_flow *f);
+void nd_dg_join_all(struct nd_io *io, unsigned lane);
+/** nd_dg_drops() - what the sockets of the lane had no room for, into rx_dropped; ND_UNKNOWN: not told. */
+void nd_dg_drops(struct nd_io *io, unsigned lane);
+/** nd_dg_recv() - recvmmsg() into @n messages; answers to our own datagrams (port unreachable and the like)
+ * end nothing: read on behind them. Return: messages, negative errno; reads the clock. */
+int nd_dg_recv(struct nd_io *io, struct nd_flow *f, struct mmsghdr *header, uint32_t n, int flags);
+/** nd_dg_not_sent() - what move() answers when a call with @n datagrams was refused with @code. */
+int nd_dg_not_sent(struct nd_io *io, struct nd_flow *f, int code, uint32_t n);
+
+#endif

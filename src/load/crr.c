@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A connection for each transaction: the asking end opens it, asks, reads the answer and then the end of the stream,
+ * which is the answering end's to close first. Without a request it is the connection alone that counts.
+ */
+#include <errno.h>
+
+#include "load/int.h"
+
+#define RETRY_NS ND_NS_PER_MS /* no port, or nobody to take it: try again after that */
+
+enum crr_stage { CRR_CLOSED, CRR_OPENING, CRR_ASKING, CRR_HEARING, CRR_ENDING };
+
+struct crr {
+	uint64_t request, response; /* 0: none */
+	uint64_t left;              /* transactions; ND_UNKNOWN: by time */
+	uint64_t open_ns;           /* when the connection in hand began */
+	uint8_t stage;              /* enum crr_stage */
+	bool active, stopping;
+};
+
+static int init_with(struct crr *s, const struct nd_load_cfg *cfg, bool talks)
+{
+	if (cfg->datagram)
+		return -EOPNOTSUPP;
+	s->active = cfg->active;
+	s->request = talks ? ND_MAX(cfg->workload->request_bytes, 1) : 0;
+	s->response = talks ? ND_MAX(cfg->workload->response_bytes, 1) : 0;
+	s->left = cfg->workload->total_ops ? cfg->ops : ND_UNKNOWN;
+	return 0;
+}
+
+static int init_crr(void *state, const struct nd_load_cfg *cfg)
+{
+	return init_with(state, cfg, true);
+}
+
+static int init_cc(void *state, const struct nd_load_cfg *cfg)
+{
+	return init_with(state, cfg, false);
+}
+
+static void open_next(struct crr *s, uint64_t at_ns, struct nd_step *ret)
+{
+	s->stage = CRR_OPENING;
+	ret->op = s->active ? ND_OP_OPEN : ND_OP_ACCEPT;
+	ret->at_ns = s->active ? at_ns : 0;
+	if (s->left == 0 || (s->active && s->stopping))
+		*ret = (struct nd_step){ .op = ND_OP_FINISH };
+}
+
+static void talk(struct crr *s, bool sends, uint64_t bytes, struct nd_step *ret)
+{
+	s->stage = sends ? CRR_ASKING : CRR_HEARING;
+	ret->op = sends ? ND_OP_SEND : ND_OP_RECV;
+	ret->count = 1;
+	ret->bytes = bytes;
+}
+
+/* The peer closes first. */
+static void await_end(struct crr *s, struct nd_step *ret)
+{
+	s->stage = CRR_ENDING;
+	ret->op = ND_OP_RECV;
+}
+
+static void close_it(struct crr *s, struct nd_step *ret)
+{
+	s->stage = CRR_CLOSED;
+	ret->op = ND_OP_CLOSE;
+}
+
+static void count(struct crr *s, uint64_t now_ns, struct nd_note *note)
+{
+	note->transactions = 1;
+	note->service_ns = now_ns - s->open_ns;
+	if (s->left != ND_UNKNOWN)
+		s->left--;
+}
+
+/* Ours, or theirs after an answer, or an error. */
+static void active_closed(struct crr *s, const struct nd_event *ev, struct nd_step *ret,
+			  struct nd_note *note)
+{
+	bool is_passing =
+		ev->error == -EADDRNOTAVAIL || ev->error == -EADDRINUSE || ev->error == -EAGAIN;
+
+	if (s->stage == CRR_CLOSED) {
+		open_next(s, ev->now_ns, ret);
+	} else if (ev->error == 0 && s->stage == CRR_ENDING) {
+		count(s, ev->now_ns, note);
+		close_it(s, ret);
+	} else if (ev->error && is_passing) {
+		open_next(s, ev->now_ns + RETRY_NS, ret);
+	} else {
+		ret->op = ND_OP_FINISH; /* it is not served as agreed upon */
+	}
+}
+
+static void next_active(struct crr *s, const struct nd_event *ev, struct nd_step *ret,
+			struct nd_note *note)
+{
+	switch (ev->what) {
+	case ND_HAP_START:
+		open_next(s, 0, ret);
+		break;
+	case ND_HAP_OPENED:
+		s->open_ns = ev->begun_ns;
+		if (s->request)
+			talk(s, true, s->request, ret);
+		else
+			await_end(s, ret);
+		break;
+	case ND_HAP_SENT:
+		talk(s, false, s->response, ret);
+		break;
+	case ND_HAP_RECEIVED:
+		await_end(s, ret);
+		break;
+	case ND_HAP_CLOSED:
+		active_closed(s, ev, ret, note);
+		break;
+	default:
+		s->stopping = true;
+		ret->op = ND_OP_FINISH; /* what is under way does not count */
+	}
+}
+
+static void next_passive(struct crr *s, const struct nd_event *ev, struct nd_step *ret,
+			 struct nd_note *note)
+{
+	switch (ev->what) {
+	case ND_HAP_OPENED:
+		s->open_ns = ev->begun_ns;
+		if (s->request) {
+			talk(s, false, s->request, ret);
+			break;
+		}
+		count(s, ev->now_ns, note);
+		close_it(s, ret);
+		break;
+	case ND_HAP_RECEIVED:
+		talk(s, true, s->response, ret);
+		break;
+	case ND_HAP_SENT:
+		count(s, ev->now_ns, note);
+		close_it(s, ret);
+		break;
+	case ND_HAP_STOP:
+		ret->op = ND_OP_KEEP; /* the asking end finishes */
+		break;
+	case ND_HAP_CLOSED:
+		if (s->stage == CRR_CLOSED || ev->error)
+			open_next(s, 0, ret);
+		else
+			close_it(s, ret); /* it went before it had asked */
+		break;
+	default:
+		open_next(s, 0, ret);
+	}
+}
+
+static void next(void *state, const struct nd_event *ev, struct nd_step *ret, struct nd_note *note)
+{
+	struct crr *s = state;
+
+	*ret = (struct nd_step){ 0 };
+	*note = (struct nd_note){ 0 };
+	if (s->active)
+		next_active(s, ev, ret, note);
+	else
+		next_passive(s, ev, ret, note);
+}
+
+const struct nd_load nd_load_crr = {
+	.name = "crr",
+	.help = "a connection, a request and a response, over and over",
+	.state_bytes = sizeof(struct crr),
+	.init = init_crr,
+	.next = next,
+	.needs = ND_LOAD_STREAM,
+	.round_trips = true,
+	.connects = true,
+};
+
+const struct nd_load nd_load_cc = {
+	.name = "cc",
+	.help = "connections, opened and closed over and over",
+	.state_bytes = sizeof(struct crr),
+	.init = init_cc,
+	.next = next,
+	.needs = ND_LOAD_STREAM,
+	.round_trips = true,
+	.connects = true,
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* What is different in a client's session when it speaks netperf's language: where data goes, and its first socket. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "session/netserver.h"
+
+/* A control connection and a flow each, to the same host: what the server tells makes their ports. */
+static int make_targets(struct nd_plan *plan, uint64_t n, struct nd_err *err)
+{
+	struct nd_target *t;
+
+	if (plan->targets.n > 0 || n < 2)
+		return 0;
+	if (n > ND_MAX_FLOWS || nd_list_new(&plan->arena, &plan->targets, n, sizeof(*t)) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for %llu flows", (unsigned long long)n);
+	t = plan->targets.v;
+	for (uint64_t i = 0; i < n; i++)
+		t[i] = (struct nd_target){
+			.host = plan->host, .port = plan->port, .flows = 1, .ports = 1, .cpu = -1
+		};
+	return 0;
+}
+
+int nd_netclient_begin(struct nd_plan *plan, struct nd_err *err)
+{
+	const struct nd_netperf *n = nd_netperf_of(plan);
+	struct nd_workload *w = &plan->workload[0];
+
+	if (!n)
+		return 0;
+	plan->sock.plain_bufs = true;
+	plan->await_end = w->active == ND_CLIENT;
+	return make_targets(plan, n->parallel, err);
+}
+
+static enum nd_af family_of(const struct nd_addr *a)
+{
+	return a->u.sa.sa_family == AF_INET6 ? ND_AF_IPV6 : ND_AF_IPV4;
+}
+
+/* The host of the control connection, or another that was named. */
+static int find_peer(const struct nd_plan *plan, const struct nd_netperf *n, struct nd_addr *ret,
+		     struct nd_err *err)
+{
+	const char *host = n->data_host ? n->data_host : plan->host;
+	enum nd_af af = n->data_af != ND_AF_ANY ? n->data_af : plan->af;
+	size_t found = 0;
+
+	if (ret->len > 0 && !n->data_host &&
+	    (n->data_af == ND_AF_ANY || n->data_af == family_of(ret)))
+		return 0;
+	if (af == ND_AF_ANY && ret->len > 0)
+		af = family_of(ret);
+	return nd_addr_resolve(host, plan->data_port, af, false, ret, 1, &found, err);
+}
+
+static int find_source(const struct nd_plan *plan, const struct nd_addr *peer, struct nd_addr *ret,
+		       struct nd_err *err)
+{
+	const char *host = plan->bind.n && plan->bind.v[0][0] != '%' ? plan->bind.v[0] : NULL;
+	size_t found = 0;
+
+	return nd_addr_resolve(host, plan->source_port, family_of(peer), true, ret, 1, &found, err);
+}
+
+int nd_netclient_source(const struct nd_plan *plan, const struct nd_addr *to, struct nd_addr *from,
+			struct nd_err *err)
+{
+	const struct nd_netperf *n = nd_netperf_of(plan);
+	size_t found = 0;
+
+	if (!n || n->local_port == 0)
+		return 0;
+	if (from->len == 0) {
+		int r = nd_addr_resolve(NULL, 0, family_of(to), true, from, 1, &found, err);
+
+		if (r < 0)
+			return r;
+	}
+	nd_addr_set_port(from, (uint16_t)n->local_port);
+	return 1;
+}
+
+int nd_netclient_socket(struct nd_plan *plan, struct nd_addr *peer, struct nd_socket_facts *ret,
+			struct nd_err *err)
+{
+	const struct nd_netperf *n = nd_netperf_of(plan);
+	const struct nd_workload *w = &plan->workload[0];
+	const struct nd_transport *t = nd_transport_find(w->transport);
+	nd_auto_fd int fd = -1;
+	struct nd_addr from;
+	int r;
+
+	if (!n || !t)
+		return nd_fail(err, -EPROTONOSUPPORT, "there is no transport '%s'", w->transport);
+	r = find_peer(plan, n, peer, err);
+	if (r < 0)
+		return r;
+	nd_addr_unmap(peer);
+	r = find_source(plan, peer, &from, err);
+	if (r == 0)
+		r = nd_bound(t, &plan->sock, &from, false, &fd, err);
+	if (r == 0)
+		r = nd_datasock_facts(fd, peer, ret, err);
+	if (r < 0)
+		return r;
+	/* the run makes the flows' sockets anew; from the same port where the server must know it */
+	if ((t->caps & ND_NET_DATAGRAM) && w->active == ND_SERVER)
+		plan->source_port = ret->port;
+	if (!plan->source_port)
+		ret->port = 0;
+	return 0;
+}

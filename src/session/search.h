@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The search for the highest rate that loses no more than a bound: told of a trial, it says which is next. */
+#ifndef ND_SESSION_SEARCH_H
+#define ND_SESSION_SEARCH_H
+
+#include "base/base.h"
+
+#define ND_SEARCH_TRIALS  60u /* at most */
+#define ND_SEARCH_RETESTS 2u  /* that the rate found must pass, of at most one more */
+
+enum nd_hunt_phase {
+	ND_HUNT_SEARCH, /* another rate */
+	ND_HUNT_AGAIN,  /* what failed narrowly */
+	ND_HUNT_RETEST, /* the best rate */
+	ND_HUNT_END,
+};
+
+/* What a trial came to. */
+struct nd_hunt_trial {
+	double asked_per_s; /* 0: as fast as it goes */
+	double offered_per_s, delivered_per_s;
+	double lost_ratio;
+};
+
+struct nd_hunt {
+	double bound_ratio;
+	double cap_per_s; /* never more; 0: as fast as it goes */
+	/* the next trial */
+	enum nd_hunt_phase phase;
+	double asked_per_s; /* 0: as fast as it goes */
+	/* so far */
+	double passed_per_s,
+		passed_asked; /* the highest rate that passed, and what was asked then; 0: none */
+	double before_per_s;  /* one that passed below it; 0: none */
+	double failed_per_s;  /* the lowest that failed above it; 0: none */
+	double stride;        /* how far above the best rate the next one is */
+	double lowest_per_s;  /* below this nothing is tried */
+	double fastest_per_s; /* that the sender ever came to */
+	unsigned trials, passes, fails; /* the last two: of the rate in hand */
+	unsigned stalls; /* trials in a row that the sender held back although it can go so fast */
+	unsigned retests, retests_passed;
+	unsigned disagreements,
+		broken; /* rates that both passed and failed; that failed their re-tests */
+	bool sender_limited, out_of_trials;
+};
+
+void nd_hunt_begin(struct nd_hunt *h, double bound_ratio, double cap_per_s);
+/** nd_hunt_passes() - does a trial with this loss pass? */
+bool nd_hunt_passes(const struct nd_hunt *h, double lost_ratio);
+/** nd_hunt_reached() - did the sender come to the rate that it was asked for? */
+bool nd_hunt_reached(const struct nd_hunt_trial *t);
+/** nd_hunt_take() - the trial in hand came to @t: .phase and .asked_per_s are those of the next. */
+void nd_hunt_take(struct nd_hunt *h, const struct nd_hunt_trial *t);
+/** nd_hunt_confidence() - "high", "medium", "low"; NULL: nothing was found. */
+const char *nd_hunt_confidence(const struct nd_hunt *h);
+/** nd_hunt_limit() - "loss", "sender", "asked"; NULL: nothing was found. */
+const char *nd_hunt_limit(const struct nd_hunt *h);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs the trials of a search for the highest rate, each a whole test, and reports the last one. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "result/scale.h"
+#include "session/int.h"
+#include "session/search.h"
+
+struct trials {
+	const struct nd_session *how; /* borrowed */
+	struct nd_hunt hunt;
+	struct nd_trial trial[ND_SEARCH_TRIALS];
+	uint64_t n;
+	struct nd_arena *arena; /* of the result that is reported */
+	bool is_connected, is_over;
+};
+
+static double ratio_of(uint64_t part, uint64_t whole)
+{
+	if (part == ND_UNKNOWN || whole == ND_UNKNOWN || whole == 0)
+		return (double)NAN;
+	return (double)part / (double)whole;
+}
+
+/* One that is refused has not come either. */
+static uint64_t missing(const struct nd_loss *l)
+{
+	if (l->lost == ND_UNKNOWN || l->refused == ND_UNKNOWN)
+		return ND_UNKNOWN;
+	return l->lost + l->refused;
+}
+
+static void tell(const struct trials *t, const struct nd_trial *trial)
+{
+	struct nd_progress_event ev = { .what = ND_PROG_NOTE };
+	const struct nd_sink *sink = t->how->sink;
+	nd_auto_str text = { 0 };
+
+	if (!sink || !sink->progress)
+		return;
+	nd_str_addf(&text, "trial %llu: offered ", (unsigned long long)trial->number);
+	nd_scaled_text(&text, trial->offered_per_s, ND_M_RATE);
+	nd_str_add(&text, ", delivered ");
+	nd_scaled_text(&text, trial->delivered_per_s, ND_M_RATE);
+	nd_str_add(&text, ", lost ");
+	nd_scaled_text(&text, trial->lost_ratio, ND_M_RATIO);
+	nd_str_addf(&text, ": %s (%s)", trial->passed ? "passed" : "failed", trial->purpose);
+	ev.text = nd_str_text(&text);
+	sink->progress(sink->user, &ev);
+}
+
+static const char *purpose_of(enum nd_hunt_phase phase)
+{
+	return phase == ND_HUNT_RETEST ? "re-test" : phase == ND_HUNT_AGAIN ? "again" : "search";
+}
+
+static int put_search(const struct trials *t, struct nd_result *r)
+{
+	const struct nd_hunt *h = &t->hunt;
+	struct nd_search *s = nd_arena_alloc(&r->arena, 1, sizeof(*s));
+	struct nd_trial *row;
+
+	if (!s)
+		return -ENOMEM;
+	nd_table_unknown(&nd_search_table, s);
+	if (nd_list_new(&r->arena, &s->trials, t->n, sizeof(*row)) < 0)
+		return -ENOMEM;
+	row = s->trials.v;
+	for (uint64_t i = 0; i < t->n; i++)
+		row[i] = t->trial[i];
+	s->bound_ratio = h->bound_ratio;
+	s->trial_s = (double)t->how->plan->duration_ns / (double)ND_NS_PER_S;
+	s->retests = h->retests;
+	s->retests_passed = h->retests_passed;
+	if (h->passed_per_s > 0)
+		s->found_per_s = s->passed_per_s = h->passed_per_s;
+	if (h->failed_per_s > 0)
+		s->failed_per_s = h->failed_per_s;
+	s->limit = nd_hunt_limit(h);
+	s->confidence = nd_hunt_confidence(h);
+	r->search = s;
+	return 0;
+}
+
+static void on_trial(void *user, struct nd_result *r)
+{
+	struct trials *t = user;
+	const struct nd_direction *d = r->directions.v;
+	struct nd_hunt_trial got = { .asked_per_s = t->hunt.asked_per_s };
+	struct nd_trial *trial = &t->trial[t->n++];
+
+	got.offered_per_s = d->packets.sent_per_s;
+	got.delivered_per_s = d->packets.read_per_s;
+	got.lost_ratio = ratio_of(missing(&d->loss), d->loss.offered);
+	*trial = (struct nd_trial){
+		.number = t->n,
+		.asked_per_s = got.asked_per_s > 0 ? got.asked_per_s : (double)NAN,
+		.offered_per_s = got.offered_per_s,
+		.delivered_per_s = got.delivered_per_s,
+		.sent = d->loss.offered,
+		.lost = missing(&d->loss),
+		.lost_ratio = got.lost_ratio,
+		.passed = nd_hunt_passes(&t->hunt, got.lost_ratio),
+		.reached = got.asked_per_s <= 0 || nd_hunt_reached(&got),
+		.purpose = purpose_of(t->hunt.phase),
+	};
+	tell(t, trial);
+	if (!r->partial)
+		nd_hunt_take(&t->hunt, &got);
+	t->is_over = r->partial || t->hunt.phase == ND_HUNT_END;
+	if (!t->is_over)
+		return;
+	if (put_search(t, r) < 0) {
+		r->partial = true;
+		r->partial_reason = "no memory for the trials";
+	}
+	t->how->finished(t->how->user, r);
+}
+
+/* The trials themselves are told of one by one: what happens within them is left out. */
+static void on_progress(void *user, const struct nd_progress_event *ev)
+{
+	struct trials *t = user;
+	bool is_news = ev->what == ND_PROG_WARNING || ev->what == ND_PROG_NOTE;
+
+	if (ev->what == ND_PROG_CONNECTED && !t->is_connected)
+		t->is_connected = is_news = true;
+	if (is_news)
+		t->how->sink->progress(t->how->sink->user, ev);
+}
+
+static double mean_bytes(const struct nd_workload *w)
+{
+	const struct nd_size *size = w->sizes.v;
+	double bytes = 0, n = 0;
+
+	for (uint64_t i = 0; i < w->sizes.n; i++) {
+		bytes += (double)size[i].bytes * (double)size[i].count;
+		n += (double)size[i].count;
+	}
+	return n > 0 ? bytes / n : (double)w->message_bytes;
+}
+
+static double cap_of(const struct nd_workload *w)
+{
+	return w->rate_bps ? (double)w->rate_bps / 8 / mean_bytes(w) : (double)w->rate_ops;
+}
+
+int nd_session_packets(const struct nd_session *how, struct nd_err *err)
+{
+	struct nd_workload *w = &how->plan->workload[0];
+	struct trials t = { .how = how };
+	const struct nd_sink sink = { on_progress, &t };
+	const struct nd_session one = { how->plan, how->sink ? &sink : NULL, on_trial, &t, NULL };
+	int ending = ND_END_DONE;
+
+	if (!how->plan->find.wanted)
+		return nd_session_client(how, err);
+	nd_hunt_begin(&t.hunt, (double)how->plan->find.loss_ppm / 1e6, cap_of(w));
+	while (!t.is_over && ending == ND_END_DONE) {
+		w->rate_bps = 0;
+		w->rate_ops = 0;
+		if (t.hunt.asked_per_s > 0)
+			w->rate_ops = (uint64_t)fmax(round(t.hunt.asked_per_s), 1);
+		ending = nd_session_client(&one, err);
+	}
+	return ending;
+}

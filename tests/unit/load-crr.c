@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* A connection for each transaction, and several requests under way, by tables of events and steps. */
+#include <errno.h>
+#include <stdlib.h>
+
+/* cmocka.h needs what stands above it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "load/load.h"
+
+#define S  ND_NS_PER_S
+#define MS ND_NS_PER_MS
+
+struct row {
+	struct nd_event ev;
+	struct nd_step step;
+	struct nd_note note;
+};
+
+struct script {
+	const char *name, *load;
+	struct nd_workload wl;
+	struct nd_load_cfg cfg;
+	const struct row *rows;
+};
+
+/* clang-format off */
+#define START(t)           { .what = ND_HAP_START, .now_ns = (t) }
+#define OPENED(t)          { .what = ND_HAP_OPENED, .now_ns = (t), .begun_ns = (t) - 7 }
+#define SENT(b, t)         { .what = ND_HAP_SENT, .count = 1, .bytes = (b), .now_ns = (t), .begun_ns = (t) - 5 }
+#define GOT(b, t)          { .what = ND_HAP_RECEIVED, .count = 1, .bytes = (b), .now_ns = (t) }
+#define STOP(t)            { .what = ND_HAP_STOP, .now_ns = (t) }
+#define TIME(t)            { .what = ND_HAP_TIME, .now_ns = (t) }
+#define CLOSED(e, t)       { .what = ND_HAP_CLOSED, .error = (e), .now_ns = (t) }
+#define OPEN(at)           { .op = ND_OP_OPEN, .at_ns = (at) }
+#define ACCEPT             { .op = ND_OP_ACCEPT }
+#define CLOSE              { .op = ND_OP_CLOSE }
+#define SEND(b)            { .op = ND_OP_SEND, .count = 1, .bytes = (b) }
+#define RECV(b)            { .op = ND_OP_RECV, .count = 1, .bytes = (b) }
+#define RECV_TO(b, until)  { .op = ND_OP_RECV, .count = 1, .bytes = (b), .until_ns = (until) }
+#define END_OF_IT          { .op = ND_OP_RECV }
+#define FINISH             { .op = ND_OP_FINISH }
+#define KEEP               { .op = ND_OP_KEEP }
+#define NOTE(s)            { .service_ns = (s), .transactions = 1 }
+#define NONE               { 0 }
+#define END                { { 0 }, { 0 }, { .transactions = 99 } }
+
+static const struct row asks[] = {
+	{ START(S),               OPEN(0), NONE },
+	{ OPENED(S + 7),          SEND(3), NONE },
+	{ SENT(3, S + 10),        RECV(5), NONE },
+	{ GOT(5, S + 20),         END_OF_IT, NONE },
+	{ GOT(1, S + 25),         END_OF_IT, NONE }, /* more than was agreed upon */
+	{ CLOSED(0, S + 30),      CLOSE, NOTE(30) },
+	{ CLOSED(0, S + 31),      OPEN(S + 31), NONE },
+	{ OPENED(S + 40),         SEND(3), NONE },
+	{ STOP(S + 41),           FINISH, NONE },
+	END
+};
+static const struct row asks_twice[] = {
+	{ START(S),               OPEN(0), NONE },
+	{ OPENED(S + 7),          SEND(1), NONE },
+	{ SENT(1, S + 10),        RECV(1), NONE },
+	{ GOT(1, S + 20),         END_OF_IT, NONE },
+	{ CLOSED(0, S + 30),      CLOSE, NOTE(30) },
+	{ CLOSED(0, S + 31),      OPEN(S + 31), NONE },
+	{ OPENED(S + 47),         SEND(1), NONE },
+	{ SENT(1, S + 50),        RECV(1), NONE },
+	{ GOT(1, S + 60),         END_OF_IT, NONE },
+	{ CLOSED(0, S + 65),      CLOSE, NOTE(25) },
+	{ CLOSED(0, S + 66),      FINISH, NONE },
+	END
+};
+static const struct row no_port[] = {
+	{ START(S),                    OPEN(0), NONE },
+	{ CLOSED(-EADDRNOTAVAIL, S),   OPEN(S + MS), NONE },
+	{ CLOSED(-ECONNREFUSED, S),    FINISH, NONE },
+	END
+};
+static const struct row cut_short[] = {
+	{ START(S),               OPEN(0), NONE },
+	{ OPENED(S + 7),          SEND(3), NONE },
+	{ SENT(3, S + 10),        RECV(5), NONE },
+	{ CLOSED(0, S + 20),      FINISH, NONE },
+	END
+};
+static const struct row answers[] = {
+	{ START(S),               ACCEPT, NONE },
+	{ OPENED(S + 7),          RECV(3), NONE },
+	{ GOT(3, S + 10),         SEND(5), NONE },
+	{ SENT(5, S + 20),        CLOSE, NOTE(20) },
+	{ CLOSED(0, S + 21),      ACCEPT, NONE },
+	{ OPENED(S + 30),         RECV(3), NONE },
+	{ STOP(S + 31),           KEEP, NONE },
+	{ CLOSED(0, S + 32),      CLOSE, NONE }, /* it asked nothing */
+	{ CLOSED(0, S + 33),      ACCEPT, NONE },
+	{ OPENED(S + 40),         RECV(3), NONE },
+	{ CLOSED(-ECONNRESET, S), ACCEPT, NONE },
+	END
+};
+static const struct row answers_once[] = {
+	{ START(S),               ACCEPT, NONE },
+	{ OPENED(S + 7),          RECV(3), NONE },
+	{ GOT(3, S + 10),         SEND(5), NONE },
+	{ SENT(5, S + 20),        CLOSE, NOTE(20) },
+	{ CLOSED(0, S + 21),      FINISH, NONE },
+	END
+};
+static const struct row connects[] = {
+	{ START(S),               OPEN(0), NONE },
+	{ OPENED(S + 7),          END_OF_IT, NONE },
+	{ CLOSED(0, S + 30),      CLOSE, NOTE(30) },
+	{ CLOSED(0, S + 31),      OPEN(S + 31), NONE },
+	END
+};
+static const struct row takes[] = {
+	{ START(S),               ACCEPT, NONE },
+	{ OPENED(S + 7),          CLOSE, NOTE(7) },
+	{ CLOSED(0, S + 9),       ACCEPT, NONE },
+	END
+};
+/* Three under way: each answer is that of the oldest request. */
+static const struct row ahead[] = {
+	{ START(S),               SEND(1), NONE },
+	{ SENT(1, S + 10),        SEND(1), NONE },
+	{ SENT(1, S + 20),        SEND(1), NONE },
+	{ SENT(1, S + 30),        RECV(1), NONE },
+	{ GOT(1, S + 105),        SEND(1), NOTE(100) },
+	{ SENT(1, S + 110),       RECV(1), NONE },
+	{ GOT(1, S + 115),        SEND(1), NOTE(100) },
+	{ STOP(S + 116),          RECV(1), NONE },
+	{ GOT(1, S + 125),        RECV(1), NOTE(100) },
+	{ GOT(1, S + 205),        FINISH, NOTE(100) },
+	END
+};
+static const struct row ahead_by_count[] = {
+	{ START(S),               SEND(1), NONE },
+	{ SENT(1, S + 10),        SEND(1), NONE },
+	{ SENT(1, S + 20),        RECV(1), NONE },
+	{ GOT(1, S + 105),        SEND(1), NOTE(100) },
+	{ SENT(1, S + 110),       RECV(1), NONE },
+	{ GOT(1, S + 115),        RECV(1), NOTE(100) },
+	{ GOT(1, S + 205),        FINISH, NOTE(100) },
+	END
+};
+static const struct row ahead_lost[] = {
+	{ START(S),               SEND(1), NONE },
+	{ SENT(1, S + 10),        SEND(1), NONE },
+	{ SENT(1, S + 20),        RECV_TO(1, 2 * S + 15), NONE },
+	{ TIME(2 * S + 15),       SEND(1), NONE },
+	{ SENT(1, 2 * S + 20),    SEND(1), NONE },
+	{ STOP(2 * S + 21),       RECV_TO(1, 3 * S + 15), NONE },
+	{ TIME(3 * S + 15),       FINISH, NONE },
+	END
+};
+
+static const struct script scripts[] = {
+	{ "asks",           "crr", { .request_bytes = 3, .response_bytes = 5 }, { .active = true }, asks },
+	{ "asks twice",     "crr", { .total_ops = 2 }, { .active = true, .ops = 2 }, asks_twice },
+	{ "no port",        "crr", { .flows = 1 }, { .active = true }, no_port },
+	{ "cut short",      "crr", { .request_bytes = 3, .response_bytes = 5 }, { .active = true }, cut_short },
+	{ "answers",        "crr", { .request_bytes = 3, .response_bytes = 5 }, { .active = false }, answers },
+	{ "answers once",   "crr", { .request_bytes = 3, .response_bytes = 5, .total_ops = 1 }, { .ops = 1 }, answers_once },
+	{ "connects",       "cc",  { .flows = 1 }, { .active = true }, connects },
+	{ "takes",          "cc",  { .flows = 1 }, { .active = false }, takes },
+	{ "ahead",          "rr",  { .ahead = 2 }, { .active = true }, ahead },
+	{ "ahead by count", "rr",  { .ahead = 1, .total_ops = 3 }, { .active = true, .ops = 3 }, ahead_by_count },
+	{ "ahead lost",     "rr",  { .ahead = 1 }, { .active = true, .datagram = true }, ahead_lost },
+};
+
+/* clang-format on */
+
+static bool same(const struct nd_step *a, const struct nd_step *b)
+{
+	return a->op == b->op && a->count == b->count && a->bytes == b->bytes &&
+	       a->at_ns == b->at_ns && a->until_ns == b->until_ns && a->reply == b->reply;
+}
+
+static void *machine_of(const struct nd_load *load, const struct nd_workload *wl)
+{
+	size_t more = load->more_bytes ? load->more_bytes(wl) : 0;
+	void *machine = calloc(1, load->state_bytes + more);
+
+	assert_non_null(machine);
+	return machine;
+}
+
+static void follows_scripts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(scripts); i++) {
+		const struct script *s = &scripts[i];
+		const struct nd_load *load = nd_load_find(s->load);
+		struct nd_load_cfg cfg = s->cfg;
+		void *machine = machine_of(load, &s->wl);
+
+		cfg.workload = &s->wl;
+		assert_int_equal(load->init(machine, &cfg), 0);
+		for (const struct row *row = s->rows; row->note.transactions != 99; row++) {
+			struct nd_step step;
+			struct nd_note note;
+
+			load->next(machine, &row->ev, &step, &note);
+			if (!same(&step, &row->step) || note.service_ns != row->note.service_ns ||
+			    note.transactions != row->note.transactions)
+				fail_msg("%s, row %td: op %d count %u bytes %llu at %llu until "
+					 "%llu, service %llu",
+					 s->name, row - s->rows, (int)step.op, step.count,
+					 (unsigned long long)step.bytes,
+					 (unsigned long long)step.at_ns,
+					 (unsigned long long)step.until_ns,
+					 (unsigned long long)note.service_ns);
+		}
+		free(machine);
+	}
+}
+
+static void needs_streams(void **state)
+{
+	static const char *const names[] = { "crr", "cc" };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(names); i++) {
+		const struct nd_load *load = nd_load_find(names[i]);
+		struct nd_workload wl = { .flows = 1 };
+		struct nd_load_cfg cfg = { .workload = &wl, .datagram = true };
+		void *machine = machine_of(load, &wl);
+
+		assert_int_equal(load->init(machine, &cfg), -EOPNOTSUPP);
+		free(machine);
+	}
+}
+
+/* Only other tools' languages know how to agree on them. */
+static void is_not_offered(void **state)
+{
+	const char *name;
+
+	(void)state;
+	for (size_t n = 0; (name = nd_load_names(n, NULL)); n++)
+		assert_false(nd_load_find(name)->connects);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(follows_scripts),
+		cmocka_unit_test(needs_streams),
+		cmocka_unit_test(is_not_offered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Set-up of a run: what a late worker leaves alone, and how long a client waits for its flows. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* cmocka.h needs what stands above it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include "base/fd.h"
+#include "base/time.h"
+#include "persona/persona.h"
+#include "run/run.h"
+
+#define PATIENCE_MS 20000 /* for a machine that is busy with other things */
+
+static void read_plan(struct nd_plan *plan, const char *options)
+{
+	char words[256], *argv[16] = { 0 }, *at = words, *save = NULL;
+	nd_auto_str out = { 0 };
+	struct nd_err err = { 0 };
+	int argc = 0;
+
+	(void)snprintf(words, sizeof(words), "netdyno stream 127.0.0.1 %s", options);
+	for (; argc < 15 && (argv[argc] = strtok_r(at, " ", &save)); argc++)
+		at = NULL;
+	if (nd_persona_read(argc, argv, plan, &out, &err) != ND_NEXT_RUN)
+		fail_msg("%s: %s", options, err.text);
+}
+
+static enum nd_run_state await(struct nd_run *r, enum nd_run_state wanted)
+{
+	uint64_t until_ns = nd_now_ns() + PATIENCE_MS * ND_NS_PER_MS;
+	struct pollfd p = { .fd = nd_run_fd(r), .events = POLLIN };
+	enum nd_run_state state = nd_run_poll(r);
+
+	while (state != wanted && state != ND_RUN_FAILED && nd_now_ns() < until_ns) {
+		(void)poll(&p, 1, 100); /* the state tells */
+		state = nd_run_poll(r);
+	}
+	return state;
+}
+
+/* A loopback socket at a port of its own. */
+static int bound(int kind, struct sockaddr_in *ret)
+{
+	socklen_t n = sizeof(*ret);
+	int fd = socket(AF_INET, kind | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	*ret = (struct sockaddr_in){ .sin_family = AF_INET };
+	ret->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (const void *)ret, sizeof(*ret)), 0);
+	assert_int_equal(getsockname(fd, (void *)ret, &n), 0);
+	return fd;
+}
+
+/*
+ * The client has not heard the answer and asks again; only then does the worker get to its flow. The repeat
+ * is the session's to answer: it must still be there.
+ */
+static void late_worker_leaves_repeats(void **state)
+{
+	struct nd_plan plan;
+	struct nd_run_cfg cfg = { .plan = &plan, .end = ND_SERVER, .threads = 1 };
+	struct sockaddr_in client_at, server_at;
+	int client = bound(SOCK_DGRAM, &client_at), server = bound(SOCK_DGRAM, &server_at);
+	struct nd_run *run = NULL;
+	struct nd_err err = { 0 };
+	char byte[4] = { 0 };
+
+	(void)state;
+	read_plan(&plan, "-u -l 100 -n 1k -P 2");
+	assert_int_equal(connect(server, (const void *)&client_at, sizeof(client_at)), 0);
+	assert_int_equal(sendto(client, "ask", 3, 0, (const void *)&server_at, sizeof(server_at)),
+			 3);
+	assert_int_equal(nd_run_new(&cfg, &run, &err), 0);
+	for (uint64_t flow = 0; flow < 2; flow++)
+		assert_int_equal(nd_run_give(run, flow, fcntl(server, F_DUPFD_CLOEXEC, 0), &err),
+				 0);
+	assert_int_equal(await(run, ND_RUN_READY), ND_RUN_READY);
+	assert_int_equal(recv(server, byte, sizeof(byte), 0), 3);
+	assert_string_equal(byte, "ask");
+	nd_run_free(run);
+	nd_plan_done(&plan);
+	nd_close_p(&client);
+	nd_close_p(&server);
+}
+
+/* clang-format off */
+static const struct { const char *options; int kind; const char *says; } mute[] = {
+	{ "-u -l 100 -t 1s --connect-timeout 100ms", SOCK_DGRAM,  "no answer to datagrams sent to UDP port" },
+	{ "-t 1s -P 3 -T 1 --connect-timeout 100ms", SOCK_STREAM, "only 0 of 3 flows to" },
+};
+
+/* clang-format on */
+
+/* Connections are taken, datagrams too, and nobody says a word. */
+static void waits_as_long_as_asked(void **state)
+{
+	static const struct nd_greeting greeting = { .hello_bytes = 8,
+						     .answer_bytes = 8,
+						     .resend_ms = 20 };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(mute); i++) {
+		struct nd_plan plan;
+		struct nd_addr peer = { .len = sizeof(peer.u.in) };
+		struct nd_run_cfg cfg = { .plan = &plan,
+					  .end = ND_CLIENT,
+					  .threads = 1,
+					  .peer = &peer,
+					  .greeting = &greeting };
+		int fd = bound(mute[i].kind, &peer.u.in);
+		uint64_t began_ns = nd_now_ns();
+		struct nd_run *run = NULL;
+		struct nd_err err = { 0 };
+
+		if (mute[i].kind == SOCK_STREAM)
+			assert_int_equal(listen(fd, 16), 0);
+		read_plan(&plan, mute[i].options);
+		assert_int_equal(nd_run_new(&cfg, &run, &err), 0);
+		assert_int_equal(await(run, ND_RUN_FAILED), ND_RUN_FAILED);
+		assert_int_equal(nd_run_error(run)->code, -ETIMEDOUT);
+		if (!strstr(nd_run_error(run)->text, mute[i].says))
+			fail_msg("%s: %s", mute[i].options, nd_run_error(run)->text);
+		assert_true(nd_now_ns() - began_ns >= 100 * ND_NS_PER_MS);
+		nd_run_free(run);
+		nd_plan_done(&plan);
+		nd_close_p(&fd);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(late_worker_leaves_repeats),
+		cmocka_unit_test(waits_as_long_as_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
+}
