@@ -16,24 +16,39 @@ struct app {
 	struct nd_err broken;     /* why a report did not get out: a closed pipe, a full disk */
 };
 
+static bool is_for_scripts(const struct nd_exits *exits, enum nd_ending ending)
+{
+	return (ending == ND_END_USAGE && exits->usage_on_stdout) ||
+	       (ending == ND_END_PEER && exits->peer_on_stdout);
+}
+
 static int say(const struct app *app, enum nd_ending ending, const struct nd_err *err)
 {
-	nd_log_line("netdyno: ", err->text);
+	nd_auto_str line = { 0 };
+
+	nd_str_addf(&line, "%s\n", err->text);
+	if (!is_for_scripts(&app->plan.exits, ending) ||
+	    nd_write_all(1, nd_str_text(&line), line.len) < 0)
+		nd_log_line("netdyno: ", err->text);
 	return nd_exit_code(&app->plan, ending);
+}
+
+static struct nd_report_cfg report_cfg(const struct nd_plan *p)
+{
+	return (struct nd_report_cfg){ .format = p->out.format,
+				       .file = p->out.file,
+				       .json_lines = p->out.json_lines,
+				       .quiet = p->out.quiet,
+				       .verbose = p->out.verbose,
+				       .tty = isatty(1) == 1,
+				       .out_fd = 1,
+				       .face = p->face,
+				       .face_table = p->face_table };
 }
 
 static int open_report(struct app *app)
 {
-	const struct nd_plan *p = &app->plan;
-	const struct nd_report_cfg cfg = { .format = p->out.format,
-					   .file = p->out.file,
-					   .json_lines = p->out.json_lines,
-					   .quiet = p->out.quiet,
-					   .verbose = p->out.verbose,
-					   .tty = isatty(1) == 1,
-					   .out_fd = 1,
-					   .face = p->face,
-					   .face_table = p->face_table };
+	const struct nd_report_cfg cfg = report_cfg(&app->plan);
 
 	return nd_report_open(&cfg, &app->report, &app->broken);
 }
@@ -68,9 +83,12 @@ static void on_finished(void *user, struct nd_result *result)
 static int run(struct app *app)
 {
 	const struct nd_sink sink = { app->plan.verb == ND_VERB_SERVE ? NULL : on_progress, app };
+	const struct nd_report_cfg cfg = report_cfg(&app->plan);
 	int ending = ND_END_FAILED;
 
-	if (app->plan.daemon && daemon(1, 0) < 0) /* file names stay what they were */
+	if (nd_report_check(&cfg, &app->broken) < 0)
+		; /* told below, while there is a terminal and before there are tests */
+	else if (app->plan.daemon && daemon(1, 0) < 0) /* file names stay what they were */
 		(void)nd_sysfail(&app->broken, "going to the background");
 	else if (app->plan.verb == ND_VERB_SERVE || open_report(app) == 0)
 		ending = nd_session_run(&app->plan, &sink, on_finished, app, &app->failure);

@@ -24,36 +24,6 @@ static void new_line(struct nd_json *j)
 	nd_str_addc(j->out, ' ', (size_t)j->depth * 2);
 }
 
-/*
- * Read one character of UTF-8 (RFC 3629: no surrogates, nothing over U+10FFFF, shortest form only).
- * Returns its bytes, 0 when there is none. The terminator ends a sequence, as it continues nothing.
- */
-static unsigned read_utf8(const char *text, uint32_t *ret)
-{
-	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *p = (const unsigned char *)text;
-	unsigned n, i;
-	uint32_t c;
-
-	if (p[0] < 0x80) {
-		*ret = p[0];
-		return 1;
-	}
-	n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	c = p[0] & (0x7fu >> n);
-	for (i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3fu);
-	}
-	if (c < smallest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	*ret = c;
-	return n;
-}
-
 /* The letter of a two-character escape, 0 when @c has none. */
 static char short_escape(uint32_t c)
 {
@@ -80,7 +50,7 @@ static void add_quoted(struct nd_str *out, const char *text)
 	nd_str_addc(out, '"', 1);
 	for (; *text; text += n ? n : 1, plain = text) {
 		for (; *text; text += n) {
-			n = read_utf8(text, &c);
+			n = nd_utf8_read(text, &c);
 			if (n == 0 || short_escape(c) || is_control(c))
 				break;
 		}

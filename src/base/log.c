@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/str.h"
 
 #define LINE_BYTES  2048
 #define CLEAN_BYTES (2 * LINE_BYTES) /* few characters need an escape */
@@ -23,21 +24,13 @@ bool nd_log_on(enum nd_log_level level)
 	return (int)level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
 
-/* Bytes of a character that can be shown as it is; 0: it cannot. Longer forms than needed could hide one. */
-static unsigned shown_bytes(const unsigned char *p)
+/* Bytes of a character that can be shown as it is; 0: it cannot. */
+static unsigned shown_bytes(const char *text)
 {
-	unsigned n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	unsigned i;
+	uint32_t c = 0;
+	unsigned n = nd_utf8_read(text, &c);
 
-	if (n == 1)
-		return p[0] >= 0x20 && p[0] != 0x7f;
-	if (p[0] > 0xf4 || (p[0] == 0xc2 && p[1] < 0xa0) || (p[0] == 0xe0 && p[1] < 0xa0) ||
-	    (p[0] == 0xf0 && p[1] < 0x90))
-		return 0;
-	for (i = 1; i < n; i++) /* the terminator continues nothing */
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	return n;
+	return n && !nd_utf8_is_control(c) ? n : 0;
 }
 
 /* "\n" or "\x1b" into 5 bytes; returns its length. */
@@ -66,7 +59,7 @@ const char *nd_log_clean(const char *text, char *out, size_t size)
 		char word[5];
 		const char *from = text;
 
-		n = taken = shown_bytes((const unsigned char *)text);
+		n = taken = shown_bytes(text);
 		if (n == 0) {
 			n = escape((unsigned char)*text, word);
 			taken = 1;

@@ -143,3 +143,29 @@ const char *nd_str_text(const struct nd_str *s)
 {
 	return s->data ? s->data : "";
 }
+
+unsigned nd_utf8_read(const char *text, uint32_t *ret)
+{
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *p = (const unsigned char *)text;
+	unsigned n, i;
+	uint32_t c;
+
+	if (p[0] < 0x80) {
+		*ret = p[0];
+		return 1;
+	}
+	n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+	if (p[0] < 0xc2 || p[0] > 0xf4)
+		return 0;
+	c = p[0] & (0x7fu >> n);
+	for (i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3fu);
+	}
+	if (c < smallest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*ret = c;
+	return n;
+}

@@ -27,6 +27,18 @@ void nd_str_vaddf(struct nd_str *s, const char *fmt, va_list ap) ND_PRINTF(2, 0)
 void nd_str_wrap(struct nd_str *s, const char *text, unsigned indent, unsigned width);
 /** nd_str_text() - the content, "" when empty. Valid until the next call. */
 const char *nd_str_text(const struct nd_str *s);
+/**
+ * nd_utf8_read() - read one character (RFC 3629: no surrogates, nothing over U+10FFFF, shortest form only).
+ * @ret: written only on success. The terminator ends a sequence, as it continues nothing.
+ * Return: its bytes, 0 when @text holds no valid one.
+ */
+unsigned nd_utf8_read(const char *text, uint32_t *ret);
+
+/** nd_utf8_is_control() - whether @c steers a terminal: C0, DEL or C1. */
+static inline bool nd_utf8_is_control(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c <= 0x9f);
+}
 
 #define nd_auto_str ND_CLEANUP(nd_str_done) struct nd_str
 

@@ -10,19 +10,23 @@
 
 /* ---- words for people ---- */
 
-/* Whoever was not reached at all has another exit code, where a face has one for it. */
-static void was_reached(struct nd_np *d)
+#define REFUSED 255
+
+/* Whoever was not reached at all has another exit code, where a face has one for it; and some reasons stand where
+ * scripts look for them. */
+static void set_exit(struct nd_np *d, int code, bool on_stdout)
 {
-	if (d->plan->exits.peer)
-		d->plan->exits.peer = 1;
+	if (!d->plan->exits.peer)
+		return;
+	d->plan->exits.peer = code;
+	d->plan->exits.peer_on_stdout = on_stdout;
 }
 
 static void fail_remote(struct nd_np *d, uint32_t code)
 {
 	char words[96];
 
-	if (!d->kind->says_all)
-		was_reached(d);
+	set_exit(d, d->kind->says_all ? REFUSED : 1, true);
 	if (code == ND_NP_UNKNOWN_TEST)
 		nd_np_fail(d, true, -EPROTONOSUPPORT,
 			   "remote error %u: the server does not know this test", code);
@@ -35,14 +39,14 @@ static void fail_remote(struct nd_np *d, uint32_t code)
 
 static void fail_silent(struct nd_np *d)
 {
-	was_reached(d);
+	set_exit(d, 1, true);
 	nd_np_fail(d, true, -ETIMEDOUT, "no response received within %llu seconds",
 		   (unsigned long long)(ND_NP_REPLY_NS / ND_NS_PER_S));
 }
 
 static void fail_closed(struct nd_np *d, int error)
 {
-	was_reached(d);
+	set_exit(d, 1, false);
 	if (error) {
 		char words[96];
 
@@ -69,6 +73,7 @@ static uint64_t threads_of(const struct nd_np *d)
 
 static void prepare(struct nd_np *d)
 {
+	set_exit(d, 1, false); /* data connections that fail */
 	d->stage = ND_NP_PREPARING;
 	nd_np_timer(d, ND_NP_DEADLINE, UINT64_MAX);
 	nd_np_prepare(d, threads_of(d));

@@ -507,13 +507,22 @@ static void on_flows(struct nd_nt *d, uint64_t open)
 		nd_nt_timer(d, ND_NT_DECIDE, settled_ns);
 }
 
-/* Datagrams have no end. Where nobody told of them, a stray one must not keep the ports for a whole test. */
+/* Datagrams have no end. Where nobody told of them, a stray one must not keep the ports for a whole test; nor must a
+ * sender that died, whose sync connection has gone. */
+static bool may_fall_silent(const struct nd_nt *d)
+{
+	if (d->stage != ND_NT_RUNNING || d->is_finishing || !nd_nt_is_udp(d))
+		return false;
+	if (d->way == ND_NT_LINUX)
+		return !d->has_owner && !d->set->multi;
+	return d->way == ND_NT_NO_SYNC && !d->set->no_sync;
+}
+
 static void on_intervals(struct nd_nt *d, const struct nd_interval_sample *v, uint64_t n)
 {
 	uint64_t bytes = 0;
 
-	if (d->stage != ND_NT_RUNNING || d->way != ND_NT_NO_SYNC || d->set->no_sync ||
-	    !nd_nt_is_udp(d) || n == 0 || d->is_finishing)
+	if (n == 0 || !may_fall_silent(d))
 		return;
 	for (uint64_t i = 0; i < n; i++)
 		bytes += v[i].rx_bytes;

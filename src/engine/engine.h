@@ -65,6 +65,7 @@ struct nd_flow {
 	bool drops_known;      /* the socket tells */
 	uint64_t timer_ns;     /* engine's: when it must be looked at again */
 	uint32_t timer_slot;   /* engine's: place in its heap, plus 1; 0: not there */
+	void *rest; /* of its way to receive and answer: what the socket did not take yet; NULL */
 };
 
 struct nd_io;
@@ -92,6 +93,9 @@ struct nd_xfer {
 	/* Sends that the socket has taken, and whose bytes it still needs: the flow is not done before they
 	 * are over, or a time has passed. Also counts what is over. NULL: none ever. */
 	uint32_t (*pending)(struct nd_io *io, struct nd_flow *f);
+	/* ND_OP_ECHO: send back what move() received last, as the frame turned it. Return: 1, -EAGAIN, other
+	 * negative errno. NULL: it cannot. */
+	int (*answer)(struct nd_io *io, struct nd_flow *f);
 };
 
 /* Per-workload choices, resolved once per run. */
@@ -119,6 +123,12 @@ struct nd_told {
 	int tx_refused, rx_refused; /* errno by which the kernel refused pieces; 0 */
 };
 
+/* Where requests with an intended instant go: [1] those of the measured window, [0] all others. NULL: nowhere. */
+struct nd_by_due {
+	uint64_t from_ns, to_ns; /* the window as planned */
+	struct nd_hist *service[2], *response[2], *late[2];
+};
+
 /*
  * One worker's view. Everything is owned by its worker thread unless said. Per-lane members have one entry
  * per workload of the plan.
@@ -136,6 +146,9 @@ struct nd_io {
 	struct nd_counters c[ND_MAX_WORKLOADS]; /* sum over the flows of each lane, kept in step */
 	struct nd_hist *rtt[ND_MAX_WORKLOADS];  /* rr: service times; NULL otherwise */
 	struct nd_hist *response[ND_MAX_WORKLOADS]; /* rr: from intended instants; or NULL */
+	struct nd_by_due due[ND_MAX_WORKLOADS];     /* requests with intended instants */
+	/* round trips of the interval under way, beside those above; NULL: none */
+	struct nd_hist *interval[ND_MAX_WORKLOADS];
 	/* datagrams sent: ns from one call to the next, and how many each handed over; or NULL */
 	struct nd_hist *gap[ND_MAX_WORKLOADS], *burst[ND_MAX_WORKLOADS];
 	uint64_t sent_ns[ND_MAX_WORKLOADS]; /* of the last such call; 0: none */

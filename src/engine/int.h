@@ -56,7 +56,7 @@ static inline uint64_t nd_flow_due(const struct nd_flow *f)
 /** nd_step_writes() - does the step wait until the socket takes bytes? Else until it gives some. */
 static inline bool nd_step_writes(const struct nd_step *s)
 {
-	return s->op == ND_OP_SEND || s->op == ND_OP_OPEN;
+	return s->op == ND_OP_SEND || s->op == ND_OP_OPEN || s->op == ND_OP_ECHO;
 }
 
 /** nd_flow_unblock() - the socket may take (give) bytes again. Return: true when that helps its step. */

@@ -42,10 +42,16 @@ int nd_stream_received(struct nd_io *io, struct nd_flow *f, size_t n);
 /** nd_stream_empty() - a call to receive ended with @code. Return: as nd_xfer.move. */
 int nd_stream_empty(struct nd_io *io, struct nd_flow *f, int code);
 
+/** nd_stream_read() - recv() into @room, @flags added; a short read has emptied the socket. Return: bytes,
+ * or what nd_xfer.move gives at the end of the stream and for errors. */
+ssize_t nd_stream_read(struct nd_io *io, struct nd_flow *f, void *room, size_t n, int flags);
+
 /** nd_stream_lowat() - the lane's receivers wake for as many bytes as the plan asks for. Left alone
  * they stay as they are: 1 MiB saved a fifth of the CPU with MSG_TRUNC behind a sender that copies,
  * cost half as much again behind one that splices, and did nothing for reads that copy. */
 void nd_stream_lowat(struct nd_io *io, unsigned lane);
+/** nd_stream_join() - the same for one flow, such as one that came later: nd_xfer.join. */
+void nd_stream_join(struct nd_io *io, struct nd_flow *f);
 
 /** nd_pipe_open() - of 1 MiB, or as much as is allowed; does not block. Return: 0, -errno. */
 ND_MUST_CHECK int nd_pipe_open(int *ret, size_t *ret_size);

@@ -128,19 +128,10 @@ static void look_at(struct nd_io *io, struct nd_flow *f, const struct stream_rec
 static int recv_copy(struct nd_io *io, struct nd_flow *f)
 {
 	const struct stream_recv *s = io->rx_state[f->workload];
-	size_t n = nd_stream_wants(f, s->size);
-	ssize_t r;
+	ssize_t r = nd_stream_read(io, f, s->room, nd_stream_wants(f, s->size), 0);
 
-	do {
-		ND_COUNT_FLOW(io, f, rx_calls, 1);
-		r = recv(f->fd, s->room, n, io->recv_waits ? 0 : MSG_DONTWAIT);
-	} while (r < 0 && errno == EINTR);
-	io->now_ns = nd_now_ns();
 	if (r <= 0)
-		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
-	/* a short read has emptied the socket, unless the end of the stream is behind it */
-	if ((size_t)r < n && !f->hup && !io->recv_waits)
-		f->readable = false;
+		return (int)r;
 	look_at(io, f, s, (size_t)r);
 	return nd_stream_received(io, f, (size_t)r);
 }
@@ -162,4 +153,5 @@ const struct nd_xfer nd_xfer_stream_recv = {
 	.open = open_recv,
 	.close = close_recv,
 	.move = recv_copy,
+	.join = nd_stream_join,
 };

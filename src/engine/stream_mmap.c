@@ -114,4 +114,5 @@ const struct nd_xfer nd_xfer_stream_mmap = {
 	.open = open_mmap,
 	.close = close_mmap,
 	.move = recv_mmap,
+	.join = nd_stream_join,
 };

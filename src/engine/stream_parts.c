@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/time.h"
 #include "engine/stream.h"
 
 #define PAGE 4096u
@@ -79,24 +80,41 @@ int nd_stream_empty(struct nd_io *io, struct nd_flow *f, int code)
 	return -code;
 }
 
-void nd_stream_lowat(struct nd_io *io, unsigned lane)
+ssize_t nd_stream_read(struct nd_io *io, struct nd_flow *f, void *room, size_t n, int flags)
 {
-	const struct nd_lane *l = &io->lanes[lane];
+	ssize_t r;
+
+	do {
+		ND_COUNT_FLOW(io, f, rx_calls, 1);
+		r = recv(f->fd, room, n, flags | (io->recv_waits ? 0 : MSG_DONTWAIT));
+	} while (r < 0 && errno == EINTR);
+	io->now_ns = nd_now_ns();
+	if (r <= 0)
+		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
+	/* a short read has emptied the socket, unless the end of the stream is behind it */
+	if ((size_t)r < n && !f->hup && !io->recv_waits)
+		f->readable = false;
+	return r;
+}
+
+void nd_stream_join(struct nd_io *io, struct nd_flow *f)
+{
+	const struct nd_lane *l = nd_lane_of(io, f);
 	int value = (int)ND_MIN(io->plan->lowat_bytes, (uint64_t)INT32_MAX);
-	uint32_t i;
 
 	/* an end of the stream wakes whatever is missing; who keeps it open, or sends slowly, would not */
-	if (value <= 1 || l->load->round_trips || io->plan->keep_open || l->workload->rate_bps ||
-	    l->workload->rate_ops)
+	if (value <= 1 || f->active || f->fd < 0 || l->load->round_trips || io->plan->keep_open ||
+	    l->workload->rate_bps || l->workload->rate_ops)
 		return;
-	for (i = 0; i < io->flow_count; i++) {
-		const struct nd_flow *f = &io->flows[i];
+	if (setsockopt(f->fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value)) < 0)
+		return; /* it wakes more often */
+}
 
-		if (f->workload != lane || f->active || f->fd < 0)
-			continue;
-		if (setsockopt(f->fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value)) < 0)
-			return; /* it wakes more often */
-	}
+void nd_stream_lowat(struct nd_io *io, unsigned lane)
+{
+	for (uint32_t i = 0; i < io->flow_count; i++)
+		if (io->flows[i].workload == lane)
+			nd_stream_join(io, &io->flows[i]);
 }
 
 int nd_pipe_open(int *ret, size_t *ret_size)

@@ -206,4 +206,5 @@ const struct nd_xfer nd_xfer_stream_splice_recv = {
 	.open = open_recv,
 	.close = close_recv,
 	.move = recv_pages,
+	.join = nd_stream_join,
 };

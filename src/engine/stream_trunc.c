@@ -46,19 +46,9 @@ static int open_trunc(struct nd_io *io, unsigned lane, struct nd_err *err)
 static int recv_trunc(struct nd_io *io, struct nd_flow *f)
 {
 	const struct trunc *s = io->rx_state[f->workload];
-	size_t n = nd_stream_wants(f, s->size);
-	ssize_t r;
+	ssize_t r = nd_stream_read(io, f, s->room, nd_stream_wants(f, s->size), MSG_TRUNC);
 
-	do {
-		ND_COUNT_FLOW(io, f, rx_calls, 1);
-		r = recv(f->fd, s->room, n, MSG_TRUNC | (io->recv_waits ? 0 : MSG_DONTWAIT));
-	} while (r < 0 && errno == EINTR);
-	io->now_ns = nd_now_ns();
-	if (r <= 0)
-		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
-	if ((size_t)r < n && !f->hup && !io->recv_waits)
-		f->readable = false;
-	return nd_stream_received(io, f, (size_t)r);
+	return r <= 0 ? (int)r : nd_stream_received(io, f, (size_t)r);
 }
 
 const struct nd_xfer nd_xfer_stream_trunc = {
@@ -69,4 +59,5 @@ const struct nd_xfer nd_xfer_stream_trunc = {
 	.open = open_trunc,
 	.close = close_trunc,
 	.move = recv_trunc,
+	.join = nd_stream_join,
 };

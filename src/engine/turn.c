@@ -15,14 +15,41 @@
 #define PENDING_NS ND_NS_PER_S /* longest wait for sends whose bytes the socket still needs */
 #define END_NS     (60 * ND_NS_PER_S) /* longest wait for the peer's end */
 
+/* A request belongs to the time in which it was to be sent, not to that in which its answer came: else a stall at
+ * the end of the window would be missing from it. */
+static void take_due(struct nd_io *io, unsigned lane, const struct nd_note *note)
+{
+	const struct nd_by_due *d = &io->due[lane];
+	bool in = note->due_ns >= d->from_ns && note->due_ns < d->to_ns;
+
+	if (note->scheduled && d->late[in])
+		nd_hist_record(d->late[in], note->late_ns);
+	if (!note->service_ns)
+		return;
+	if (d->service[in])
+		nd_hist_record(d->service[in], note->service_ns);
+	if (d->response[in])
+		nd_hist_record(d->response[in], note->response_ns);
+	if (io->interval[lane])
+		nd_hist_record(io->interval[lane], note->response_ns);
+}
+
 static void take_note(struct nd_io *io, struct nd_flow *f, const struct nd_note *note)
 {
 	if (note->transactions)
 		ND_COUNT_FLOW(io, f, transactions, note->transactions);
+	if (note->lost)
+		ND_COUNT_FLOW(io, f, lost, note->lost);
+	if (note->due_ns) {
+		take_due(io, f->workload, note);
+		return;
+	}
 	if (note->service_ns && io->rtt[f->workload])
 		nd_hist_record(io->rtt[f->workload], note->service_ns);
 	if (note->response_ns && io->response[f->workload])
 		nd_hist_record(io->response[f->workload], note->response_ns);
+	if (note->service_ns && io->interval[f->workload])
+		nd_hist_record(io->interval[f->workload], note->service_ns);
 }
 
 static void end_flow(struct nd_io *io, struct nd_flow *f)
@@ -31,6 +58,8 @@ static void end_flow(struct nd_io *io, struct nd_flow *f)
 		return;
 	f->state = ND_FLOW_DONE;
 	io->done_count++;
+	if (nd_lane_of(io, f)->rx->answer && !nd_flow_is_datagram(io, f))
+		nd_close_p(&f->fd); /* others may come, for a long time */
 	if (io->flow_done)
 		io->flow_done(io, f);
 }
@@ -258,6 +287,23 @@ static bool do_recv(struct nd_io *io, struct nd_flow *f)
 	return true;
 }
 
+static bool do_echo(struct nd_io *io, struct nd_flow *f)
+{
+	const struct nd_xfer *rx = nd_lane_of(io, f)->rx;
+	struct nd_event ev = { .what = ND_HAP_SENT, .count = 1 };
+	int r = rx->answer ? rx->answer(io, f) : -EOPNOTSUPP;
+
+	if (r == -EAGAIN) {
+		f->state = ND_FLOW_BLOCKED;
+		return false;
+	}
+	if (r < 0)
+		return nd_flow_broken(io, f, r);
+	ev.now_ns = io->now_ns;
+	nd_flow_tell(io, f, &ev);
+	return true;
+}
+
 static bool do_wait(struct nd_io *io, struct nd_flow *f)
 {
 	if (f->step.at_ns > io->now_ns) {
@@ -276,6 +322,8 @@ static bool act(struct nd_io *io, struct nd_flow *f)
 	case ND_OP_RECV:
 	case ND_OP_DRAIN:
 		return do_recv(io, f);
+	case ND_OP_ECHO:
+		return do_echo(io, f);
 	case ND_OP_WAIT:
 		return do_wait(io, f);
 	case ND_OP_OPEN:
@@ -367,6 +415,7 @@ void nd_io_tick(struct nd_io *io, uint64_t now_ns)
 	io->now_ns = now_ns;
 	if (now_ns >= io->edge_ns) {
 		io->edge(io, now_ns);
+		io->now_ns = nd_now_ns(); /* what the edge took is no part of the next operation */
 		io->rescan = true;
 	}
 	if (now_ns >= io->look_ns) {

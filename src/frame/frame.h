@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 #include "stat/counters.h"
 #include "stat/hist.h"
+#include "stat/samples.h"
 #include "stat/seq.h"
 
 /* Datagrams of one system call, or one piece of a stream (n = 1). */
@@ -30,7 +31,14 @@ struct nd_frame_state {
 	struct nd_seq *seq; /* receive, datagrams: owned by the flow; NULL for streams */
 	uint64_t message_bytes;
 	bool datagram; /* set by the engine when the flow begins */
+	bool silent;   /* server: nothing is sent back */
+	struct nd_samples *samples; /* client, borrowed: its worker's; NULL: no instants are kept */
+	void *own;                  /* of frames with .state_bytes; the flow's, zeroed before the run */
+	uint64_t spread_bytes;      /* messages are shorter by up to so much */
+	uint64_t piece_bytes, piece_ns; /* stream: last filled */
 };
+
+#define ND_TURN_BROKEN UINT32_MAX
 
 struct nd_frame {
 	const char *name, *help;
@@ -50,8 +58,13 @@ struct nd_frame {
 	 * of a foreign one becomes 0, so that what is left adds up to the flow's bytes. NULL: all. */
 	uint32_t (*take)(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,
 			 struct nd_counters *sum);
-	/* Turn a received batch into its own reply. NULL: bytes go back as they are. */
-	void (*turn)(struct nd_frame_state *s, struct nd_batch *b);
+	/* Turn a received batch into its own reply, in place: what is not answered gets length 0, or leaves a
+	 * stream, which may begin up to .turn_room bytes earlier. Return: messages of the flow, or ND_TURN_BROKEN:
+	 * the stream makes no sense. NULL: bytes go back as they are. */
+	uint32_t (*turn)(struct nd_frame_state *s, struct nd_batch *b, struct nd_counters *c,
+			 struct nd_counters *sum);
+	size_t turn_room;
+	size_t state_bytes; /* of each direction of a flow, zeroed: nd_frame_state.own */
 };
 
 const struct nd_frame *nd_frame_at(size_t n);

@@ -34,6 +34,15 @@ void nd_header_put(uint8_t *at, size_t bytes, uint64_t flow, uint64_t seq, uint6
  */
 bool nd_header_take(struct nd_frame_state *s, const struct nd_batch *b, uint32_t i,
 		    struct nd_tally *tally);
+
+/** nd_frame_tally() - count a message by what its number said of it. */
+static inline void nd_frame_tally(enum nd_seq_kind kind, struct nd_tally *tally)
+{
+	tally->unique += kind != ND_SEQ_DUPLICATE;
+	tally->duplicate += kind == ND_SEQ_DUPLICATE;
+	tally->reordered += kind != ND_SEQ_NEW && kind != ND_SEQ_DUPLICATE;
+}
+
 /** nd_tally_count() - into both sets of counters. @highest: how far rx_highest has moved. */
 void nd_tally_count(const struct nd_tally *t, uint64_t highest, struct nd_counters *c,
 		    struct nd_counters *sum);

@@ -57,17 +57,7 @@ static bool number_of(const struct nd_seq *seq, const uint8_t *at, uint64_t *ret
 
 static void follow(struct nd_frame_state *s, uint64_t number, struct nd_tally *tally)
 {
-	switch (nd_seq_take(s->seq, number)) {
-	case ND_SEQ_NEW:
-		tally->unique++;
-		break;
-	case ND_SEQ_DUPLICATE:
-		tally->duplicate++;
-		break;
-	default:
-		tally->unique++;
-		tally->reordered++;
-	}
+	nd_frame_tally(nd_seq_take(s->seq, number), tally);
 	s->next = number + 1;
 }
 

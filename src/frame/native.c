@@ -48,17 +48,7 @@ static void follow(struct nd_frame_state *s, uint64_t seq, struct nd_tally *tall
 	s->next = seq + 1;
 	if (!s->seq)
 		return;
-	switch (nd_seq_take(s->seq, seq)) {
-	case ND_SEQ_NEW:
-		tally->unique++;
-		break;
-	case ND_SEQ_DUPLICATE:
-		tally->duplicate++;
-		break;
-	default:
-		tally->unique++;
-		tally->reordered++;
-	}
+	nd_frame_tally(nd_seq_take(s->seq, seq), tally);
 }
 
 bool nd_header_take(struct nd_frame_state *s, const struct nd_batch *b, uint32_t i,

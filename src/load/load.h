@@ -60,6 +60,11 @@ struct nd_note {
 	uint64_t service_ns;  /* from actual send */
 	uint64_t response_ns; /* from intended send */
 	uint32_t transactions;
+	uint32_t lost; /* requests whose answers did not come in time */
+	uint64_t
+		due_ns; /* the request's intended instant: in which window it counts; 0: it has none */
+	uint64_t late_ns; /* sent so much behind it, where .scheduled says so */
+	bool scheduled;
 };
 
 /* Settings of one flow, worked out once from the plan. */
@@ -84,7 +89,7 @@ struct nd_load {
 	void (*next)(void *state, const struct nd_event *ev, struct nd_step *ret,
 		     struct nd_note *note);
 	unsigned needs; /* enum nd_net_caps bits that the transport must have: 0 any */
-	/* Slots per flow: 0 and 1: one. 2: one slot sends while the other receives on the same socket and the
+	/* Slots per flow at the active end, the other has one: 0 and 1: one. 2: one slot sends while the other receives on the same socket and the
 	 * same state (open loop); init is called once, next() tells them apart by .half of the event. */
 	unsigned halves;
 	bool round_trips; /* notes carry round-trip times worth a histogram */

@@ -28,7 +28,7 @@ const struct nd_load *nd_load_find(const char *name)
 const char *nd_load_names(size_t n, const char **ret_help)
 {
 	/* the last ones: only other tools' languages know how to agree on them */
-	if (n >= ND_COUNTOF(loads) || loads[n]->connects)
+	if (n >= ND_COUNTOF(loads) || loads[n]->connects || loads[n]->halves > 1)
 		return NULL;
 	if (ret_help)
 		*ret_help = loads[n]->help;

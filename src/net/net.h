@@ -118,6 +118,7 @@ struct nd_tcp_sample {
 		retransmits; /* ND_UNKNOWN: not told */
 	uint64_t rwnd_limited_us, sndbuf_limited_us, busy_us, delivery_rate_Bps, bytes_retrans;
 	uint64_t unacked_segments, reordering_seen, bytes_acked;
+	uint64_t rto_us, ato_us, pmtu_bytes, rcv_ssthresh, snd_ssthresh, reordering;
 };
 
 ND_MUST_CHECK int nd_tcp_sample(int fd, struct nd_tcp_sample *ret); /* -errno; owner thread */

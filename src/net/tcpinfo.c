@@ -23,11 +23,17 @@ struct member {
 /* clang-format off */
 #define ROW(at, width, name) { (at), (width), (uint32_t)offsetof(struct nd_tcp_sample, name) }
 static const struct member members[] = {
+	ROW(8, 4, rto_us),
+	ROW(12, 4, ato_us),
 	ROW(16, 4, mss_bytes),           /* snd_mss */
 	ROW(24, 4, unacked_segments),    /* unacked */
+	ROW(60, 4, pmtu_bytes),
+	ROW(64, 4, rcv_ssthresh),
 	ROW(68, 4, rtt_us),              /* rtt, smoothed */
 	ROW(72, 4, rttvar_us),
+	ROW(76, 4, snd_ssthresh),
 	ROW(80, 4, cwnd_segments),       /* snd_cwnd */
+	ROW(88, 4, reordering),
 	ROW(100, 4, retransmits),        /* total_retrans */
 	ROW(120, 8, bytes_acked),
 	ROW(148, 4, min_rtt_us),

@@ -356,11 +356,13 @@ static int read_option(struct reader *rd, const char *word)
 static int count_operands(const struct reader *rd)
 {
 	const struct nd_opt_set *set = rd->set;
+	const char *verb = strchr(set->prog, ' '); /* the program's name stands in front anyway */
 
+	verb = verb ? verb + 1 : set->prog;
 	if (rd->operands->n < set->min_operands)
-		return nd_fail(rd->ctx.err, -EINVAL, "%s: %s is missing", set->prog, set->operands);
+		return nd_fail(rd->ctx.err, -EINVAL, "%s: %s is missing", verb, set->operands);
 	if (rd->operands->n > set->max_operands)
-		return nd_fail(rd->ctx.err, -EINVAL, "%s: '%.80s' is one word too many", set->prog,
+		return nd_fail(rd->ctx.err, -EINVAL, "%s: '%.80s' is one word too many", verb,
 			       rd->operands->v[set->max_operands]);
 	return 0;
 }

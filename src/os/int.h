@@ -26,9 +26,10 @@ enum nd_os_file {
 	ND_OS_FILE_COUNT
 };
 
-/* A route netlink socket. Closed by any failure, so that no half-read dump is left in it. */
+/* A netlink socket. Closed by any failure, so that no half-read dump is left in it. */
 struct nd_os_rtnl {
-	int fd; /* -1: opened when needed */
+	int fd;       /* -1: opened when needed */
+	int protocol; /* 0 is NETLINK_ROUTE */
 	uint32_t seq;
 	char *buf; /* owned */
 };
@@ -44,6 +45,9 @@ struct nd_os {
 	char *buf; /* owned; the text of the file read last */
 	size_t size;
 	struct nd_os_rtnl rtnl;
+	struct nd_os_rtnl genl; /* the generic families */
+	uint16_t netdev_family; /* its number; 0: not asked for yet, or not there */
+	bool netdev_asked;
 };
 
 /* ---- os.c, since.c */
@@ -91,13 +95,8 @@ struct nd_os_reader {
 
 /** nd_os_keep() - copy of the first line, without blanks around it. NULL: NULL or empty. */
 const char *nd_os_keep(struct nd_os_reader *r, const char *text);
-/** nd_os_peek() - start of a file below the root into @buf, terminated. False: unreadable. */
-bool nd_os_peek(struct nd_os *os, char *buf, size_t size, const char *fmt, ...) ND_PRINTF(4, 5);
 /** nd_os_fact() - first line of a file below the root, kept. */
 const char *nd_os_fact(struct nd_os_reader *r, const char *fmt, ...) ND_PRINTF(2, 3);
-/** nd_os_fact_u64() - the number a file below the root begins with. */
-uint64_t nd_os_fact_u64(struct nd_os *os, const char *fmt, ...) ND_PRINTF(2, 3);
-bool nd_os_exists(struct nd_os *os, const char *fmt, ...) ND_PRINTF(2, 3);
 
 /* ---- parsers of one file each; what a text does not say stays as it was (ND_UNKNOWN) */
 
@@ -138,6 +137,29 @@ const char *nd_os_virtualization(struct nd_os_reader *r, int hypervisor, const c
 ND_MUST_CHECK int nd_os_sample_nics(struct nd_os *os, struct nd_os_sample *s);
 /** nd_os_sample_qdiscs() - fills qdisc_* of s->nic where netlink can be read. -ENOMEM. */
 ND_MUST_CHECK int nd_os_sample_qdiscs(struct nd_os *os, struct nd_os_sample *s);
+
+/* ---- ethtool.c */
+
+/* A counter of ethtool -S. */
+struct nd_os_ethtool {
+	void *ctx;
+	/* Negative ends the walk. */
+	int (*take)(void *ctx, const char *name, uint64_t value);
+};
+
+/** nd_os_ethtool() - a driver's own counters; a copied tree has them in ethtool-S/NAME. -EOPNOTSUPP. */
+ND_MUST_CHECK int nd_os_ethtool(struct nd_os *os, const char *name, const struct nd_os_ethtool *to);
+/** nd_os_queue_counter() - is @name a queue's count of packets, bytes or drops? */
+bool nd_os_queue_counter(const char *name, bool *ret_is_tx, uint64_t *ret_queue, char *ret_what);
+
+/* ---- irq.c */
+
+/** nd_os_nic_lines() - numbers of the interrupts of an interface, ascending; at most @room. */
+size_t nd_os_nic_lines(struct nd_os *os, const char *name, uint32_t *ret, size_t room);
+/** nd_os_irq_line() - a line of /proc/interrupts of a device: number and name; @counts gets a count per
+ * column. Return: columns with a count, 0: another line. */
+size_t nd_os_irq_line(const char *line, uint32_t *ret_number, struct nd_os_word *ret_name,
+		      uint64_t *counts, size_t room);
 
 /* ---- rtnl.c */
 

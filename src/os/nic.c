@@ -18,11 +18,15 @@
 #define DEV_RX_PACKETS 1
 #define DEV_RX_ERRORS  2
 #define DEV_RX_DROPPED 3 /* what the hardware missed is in it */
+#define DEV_RX_FIFO    4
+#define DEV_RX_COMPR   6
+#define DEV_RX_MULTI   7
 #define DEV_TX_BYTES   8
 #define DEV_TX_PACKETS 9
 #define DEV_TX_ERRORS  10
 #define DEV_TX_DROPPED 11
 #define DEV_TX_CARRIER 14
+#define DEV_TX_COMPR   15
 #define DEV_COLUMNS    16
 
 /* A new row, nothing known of it. NULL: no memory. Room doubles, so that s->nics tells it. */
@@ -67,11 +71,15 @@ static void take_stats(const struct nd_os_attr *a, struct nd_nic *n)
 	n->rx_errors = STAT(a, rx_errors);
 	n->rx_missed = STAT(a, rx_missed_errors);
 	n->rx_nohandler = STAT(a, rx_nohandler);
+	n->rx_multicast = STAT(a, multicast);
+	n->rx_compressed = STAT(a, rx_compressed);
+	n->rx_fifo_errors = STAT(a, rx_fifo_errors);
 	n->tx_packets = STAT(a, tx_packets);
 	n->tx_bytes = STAT(a, tx_bytes);
 	n->tx_dropped = STAT(a, tx_dropped);
 	n->tx_errors = STAT(a, tx_errors);
 	n->tx_carrier_errors = STAT(a, tx_carrier_errors);
+	n->tx_compressed = STAT(a, tx_compressed);
 }
 
 int nd_os_take_link(void *ctx, const char *body, size_t len)
@@ -132,11 +140,15 @@ static void take_columns(const char *p, struct nd_nic *n)
 	n->rx_packets = v[DEV_RX_PACKETS];
 	n->rx_errors = v[DEV_RX_ERRORS];
 	n->rx_dropped = v[DEV_RX_DROPPED];
+	n->rx_multicast = v[DEV_RX_MULTI];
+	n->rx_compressed = v[DEV_RX_COMPR];
+	n->rx_fifo_errors = v[DEV_RX_FIFO];
 	n->tx_bytes = v[DEV_TX_BYTES];
 	n->tx_packets = v[DEV_TX_PACKETS];
 	n->tx_errors = v[DEV_TX_ERRORS];
 	n->tx_dropped = v[DEV_TX_DROPPED];
 	n->tx_carrier_errors = v[DEV_TX_CARRIER];
+	n->tx_compressed = v[DEV_TX_COMPR];
 }
 
 int nd_os_parse_net_dev(const char *text, struct nd_os_sample *s)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ int nd_os_open(const char *root, struct nd_os **ret, struct nd_err *err)
 	for (i = 0; i < ND_OS_FILE_COUNT; i++)
 		os->fd[i] = -1;
 	os->rtnl.fd = -1;
+	os->genl = (struct nd_os_rtnl){ .fd = -1, .protocol = NETLINK_GENERIC };
 	os->is_machine = !*at;
 	os->root = strdup(at);
 	os->buf = malloc(FIRST_BYTES);
@@ -84,6 +86,7 @@ void nd_os_free(struct nd_os *os)
 	while (os->group_n > 0)
 		nd_close_p(&os->group_fd[--os->group_n]);
 	nd_os_rtnl_done(&os->rtnl);
+	nd_os_rtnl_done(&os->genl);
 	free(os->root);
 	free(os->interrupt_text);
 	free(os->nic_name);

@@ -60,9 +60,11 @@ struct nd_softirqs {
 	X(udp_in_csum_errors, "Udp", "InCsumErrors")               \
 	X(udp6_in_datagrams, "Udp6", "InDatagrams")                \
 	X(udp6_out_datagrams, "Udp6", "OutDatagrams")              \
+	X(udp6_no_ports, "Udp6", "NoPorts")                        \
 	X(udp6_in_errors, "Udp6", "InErrors")                      \
 	X(udp6_rcvbuf_errors, "Udp6", "RcvbufErrors")              \
 	X(udp6_sndbuf_errors, "Udp6", "SndbufErrors")              \
+	X(udp6_in_csum_errors, "Udp6", "InCsumErrors")             \
 	X(ip_in_discards, "Ip", "InDiscards")                      \
 	X(ip_out_discards, "Ip", "OutDiscards")                    \
 	X(ip_out_no_routes, "Ip", "OutNoRoutes")                   \
@@ -84,7 +86,8 @@ struct nd_nic {
 	uint64_t ifindex;
 	char name[64];
 	uint64_t rx_packets, rx_bytes, rx_dropped, rx_errors, rx_missed, rx_nohandler;
-	uint64_t tx_packets, tx_bytes, tx_dropped, tx_errors, tx_carrier_errors;
+	uint64_t rx_multicast, rx_compressed, rx_fifo_errors;
+	uint64_t tx_packets, tx_bytes, tx_dropped, tx_errors, tx_carrier_errors, tx_compressed;
 	uint64_t qdisc_packets, qdisc_bytes, qdisc_drops, qdisc_overlimits, qdisc_requeues;
 	uint64_t qdisc_backlog_packets;
 };
@@ -172,6 +175,19 @@ ND_MUST_CHECK int nd_os_nic_for(const void *sockaddr, char *ret, size_t size);
 int nd_os_cpulist(const char *text, uint32_t *ret, size_t room);
 /** nd_os_allowed_cpus() - this thread's affinity list; at most @room are stored and counted. */
 int nd_os_allowed_cpus(uint32_t *ret, size_t room);
+
+/* ---- single files, for those who judge or change a machine */
+
+/** nd_os_peek() - start of a file below the root into @buf, terminated. False: unreadable. */
+bool nd_os_peek(struct nd_os *os, char *buf, size_t size, const char *fmt, ...) ND_PRINTF(4, 5);
+/** nd_os_fact_u64() - the number a file below the root begins with; ND_UNKNOWN. */
+uint64_t nd_os_fact_u64(struct nd_os *os, const char *fmt, ...) ND_PRINTF(2, 3);
+bool nd_os_exists(struct nd_os *os, const char *fmt, ...) ND_PRINTF(2, 3);
+/** nd_os_poke() - write @text into a file below the root that is there already. Return: 0 or -errno. */
+ND_MUST_CHECK int nd_os_poke(struct nd_os *os, const char *text, const char *fmt, ...)
+	ND_PRINTF(3, 4);
+/** nd_os_runs() - is there a process with this name (15 characters at most)? */
+bool nd_os_runs(struct nd_os *os, const char *comm);
 
 /* ---- cycles: perf_event where the machine has it ---- */
 struct nd_perf;

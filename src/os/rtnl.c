@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions to the kernel over a raw route netlink socket, and the reading of its answers. */
+/* Questions to the kernel over a raw netlink socket, and the reading of its answers. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -81,7 +81,7 @@ static int open_socket(struct nd_os_rtnl *n)
 		n->buf = malloc(ANSWER_BYTES);
 	if (!n->buf)
 		return -ENOMEM;
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, n->protocol);
 	if (fd < 0)
 		return -errno;
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0)

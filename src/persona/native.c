@@ -79,6 +79,13 @@ static const struct nd_opt_choice choices[] = {
 	{ NULL, 0, NULL }
 };
 
+static const struct nd_opt_choice arrivals[] = {
+	{ "fixed",   ND_SPACING_FIXED,   "all the same" },
+	{ "uniform", ND_SPACING_UNIFORM, "from 0 to twice the mean" },
+	{ "poisson", ND_SPACING_POISSON, "exponential: requests know nothing of each other" },
+	{ NULL, 0, NULL }
+};
+
 static const struct nd_opt_choice payloads[] = {
 	{ "random",  ND_PAYLOAD_RANDOM,  "bytes that do not compress" },
 	{ "zero",    ND_PAYLOAD_ZERO,    "zeros" },
@@ -230,14 +237,22 @@ static int parse_sizes(const struct nd_opt *row, const char *value, struct nd_op
 /* ---- rows */
 
 /* clang-format off */
-static const struct nd_opt test_rows[] = {
+static const struct nd_opt time_rows[] = {
 	{ .letter = 't', .name = "time", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
 	  AT(uint64_t, duration_ns), GIVEN(ask.has_time), .min = ND_NS_PER_S, .max = ND_MAX_NS, .preset = "10s",
 	  .section = "Test", .common = true, .help = "length of the measured window" },
+	{ 0 }
+};
+
+static const struct nd_opt total_rows[] = {
 	{ .letter = 'n', .name = "bytes", .type = ND_OPT_NUMBER, .unit = ND_UNIT_BYTES,
 	  AT(uint64_t, ask.total_bytes), .min = 1, .max = MAX_TOTAL_BYTES,
 	  .common = true, .help = "end after so many bytes over all flows",
 	  .more = "Each direction moves this many. Warm-up is then 0, and unless -t is given too, time is limited to 24 h." },
+	{ 0 }
+};
+
+static const struct nd_opt flow_rows[] = {
 	{ .letter = 'P', .name = "flows", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
 	  AT(uint64_t, ask.flows), .min = 1, .max = ND_MAX_FLOWS, .preset = "1",
 	  .common = true, .help = "connections, or UDP sockets, in parallel" },
@@ -365,10 +380,10 @@ static const struct nd_opt where_rows[] = {
 
 static const struct nd_opt client_rows[] = {
 	{ .letter = 'B', .name = "bind", .type = ND_OPT_LIST, .commas = true, AT(struct nd_strv, bind),
-	  .metavar = "ADDR[,ADDR...]|%DEV", .help = "source addresses in turn (20,000 flows each), or a device",
-	  .more = "The system has some 28,000 source ports for a pair of addresses, and it searches long for the last "
-		  "thousands of them: give several addresses for more flows than that, such as 127.0.0.2,127.0.0.3 on "
-		  "loopback." },
+	  .metavar = "ADDR[,ADDR...]|%DEV", .help = "source addresses in turn (10,000 flows each), or a device",
+	  .more = "The system has some 28,000 source ports for a pair of addresses, and the more of them are taken the longer "
+		  "it searches for one: give several addresses for more than 10,000 flows, on loopback such as "
+		  "127.0.0.2,127.0.0.3,127.0.0.4." },
 	{ .name = "connect-timeout", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS,
 	  AT(uint64_t, connect_timeout_ns), .min = MILLISECONDS(100), .max = 3600 * ND_NS_PER_S, .preset = "5s",
 	  .help = "longest wait for an answer before the test",
@@ -413,6 +428,10 @@ static const struct nd_opt worker_rows[] = {
 static const struct nd_opt engine_rows[] = {
 	{ .name = "engine", .type = ND_OPT_CUSTOM, .parse = parse_engine, .values = engine_names, .metavar = "NAME",
 	  .preset = "auto", .help = "how threads wait and call" },
+	{ 0 }
+};
+
+static const struct nd_opt moving_rows[] = {
 	{ .name = "depth", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
 	  AT(uint64_t, depth), .min = 1, .max = ND_MAX_DEPTH, .help = "sends under way per flow, with --engine uring",
 	  .more = "By default one. Each has a buffer of its own when bytes are verified." },
@@ -428,6 +447,10 @@ static const struct nd_opt engine_rows[] = {
 	{ .name = "gro", .type = ND_OPT_INT, .choices = choices, AT(enum nd_choice, gro),
 	  .preset = "auto", .help = "receive datagrams that came together in one piece",
 	  .more = "UDP_GRO. Auto is on where --gso is on, and off under packets." },
+	{ 0 }
+};
+
+static const struct nd_opt wait_rows[] = {
 	{ .name = "wait", .type = ND_OPT_ENUM, .values = wait_names, AT(const char *, wait),
 	  .preset = "auto", .help = "what threads do when nothing can proceed" },
 	{ .name = "spin", .type = ND_OPT_FLAG, AT(bool, ask.spin), .help = "the same as --wait spin" },
@@ -464,18 +487,48 @@ static const struct nd_opt serve_format_rows[] = {
 	{ 0 }
 };
 
-static const struct nd_opt output_rows[] = {
-	{ .letter = 'O', .name = "output-file", .type = ND_OPT_STRING, AT(const char *, out.file),
-	  .metavar = "FILE", .common = true, .help = "write the report there instead",
-	  .more = "The file is replaced at the end, in one step." },
-	{ .name = "json-lines", .type = ND_OPT_FLAG, AT(bool, out.json_lines),
-	  .help = "JSON with one line for each event" },
-	{ .letter = 'q', .name = "quiet", .type = ND_OPT_FLAG, AT(bool, out.quiet),
-	  .common = true, .help = "no interim lines" },
-	{ .letter = 'v', .name = "verbose", .type = ND_OPT_FLAG, AT(bool, out.verbose),
-	  .common = true, .help = "rows for all flows, however many; more facts" },
-	{ .name = "trace-control", .type = ND_OPT_FLAG, AT(bool, trace_control),
-	  .help = "show control messages on stderr" },
+/* -q is short for another option under latency */
+#define OUTPUT_ROWS(quiet_letter)                                                                          \
+	{ .letter = 'O', .name = "output-file", .type = ND_OPT_STRING, AT(const char *, out.file),         \
+	  .metavar = "FILE", .common = true, .help = "write the report there instead",                     \
+	  .more = "The file is replaced at the end, in one step." },                                       \
+	{ .name = "json-lines", .type = ND_OPT_FLAG, AT(bool, out.json_lines),                             \
+	  .help = "JSON with one line for each event" },                                                   \
+	{ .letter = (quiet_letter), .name = "quiet", .type = ND_OPT_FLAG, AT(bool, out.quiet),             \
+	  .common = true, .help = "no interim lines" },                                                    \
+	{ .letter = 'v', .name = "verbose", .type = ND_OPT_FLAG, AT(bool, out.verbose),                    \
+	  .common = true, .help = "rows for all flows, however many; more facts" },                        \
+	{ .name = "trace-control", .type = ND_OPT_FLAG, AT(bool, trace_control),                           \
+	  .help = "show control messages on stderr" },                                                     \
+	{ 0 }
+
+static const struct nd_opt output_rows[] = { OUTPUT_ROWS('q') };
+static const struct nd_opt latency_output_rows[] = { OUTPUT_ROWS(0) };
+
+/* What every verb that asks and waits for answers has. */
+static const struct nd_opt request_rows[] = {
+	{ .letter = 'r', .name = "request", .type = ND_OPT_CUSTOM, .parse = parse_request, .metavar = "SIZE[,SIZE]",
+	  GIVEN(ask.has_request), .min = 1, .max = ND_MAX_MESSAGE, .preset = "64",
+	  .common = true, .help = "bytes of a request and of its answer",
+	  .more = "One size is used for both." },
+	{ 0 }
+};
+
+static const struct nd_opt latency_rows[] = {
+	{ .letter = 'q', .name = "outstanding", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, ask.outstanding), GIVEN(ask.has_outstanding), .min = 1, .max = ND_MAX_OUTSTANDING, .preset = "1",
+	  .common = true, .help = "requests of a flow that may wait for answers",
+	  .more = "A closed loop: the next request waits for an answer, so that a stall delays one request, and all that would "
+		  "have followed are missing. Its figures are service times." },
+	{ .name = "rate", .type = ND_OPT_RATE, .unit = ND_UNIT_COUNT,
+	  RATE_AT(ask.ops), .min = 1, .max = MAX_OPS,
+	  .common = true, .help = "requests per second over all flows, or of each",
+	  .more = "An open loop: requests go by a schedule, answered or not. An answer is set against the instant at which its "
+		  "request was to be sent (response time) and that at which it was (service time); how late it was is told." },
+	{ .name = "arrival", .type = ND_OPT_INT, .choices = arrivals, AT(enum nd_spacing, ask.arrival),
+	  GIVEN(ask.has_arrival), .preset = "fixed", .common = true, .help = "gaps between requests, with --rate" },
+	{ .name = "nagle", .type = ND_OPT_FLAG, AT(bool, ask.nagle), .help = "leave Nagle's algorithm on",
+	  .more = "By default TCP_NODELAY is set." },
 	{ 0 }
 };
 
@@ -507,15 +560,40 @@ static const struct nd_opt *const serve_arrays[] = {
 };
 
 static const struct nd_opt *const stream_arrays[] = {
-	test_rows,   udp_rows,    way_rows,    size_rows,    edge_rows,   group_rows,
-	port_rows,   where_rows,  client_rows, payload_rows, tcp_rows,    socket_rows,
-	worker_rows, engine_rows, stream_rows, format_rows,  output_rows, NULL,
+	time_rows,   total_rows,  flow_rows,   udp_rows,    way_rows,    size_rows,
+	edge_rows,   group_rows,  port_rows,   where_rows,  client_rows, payload_rows,
+	tcp_rows,    socket_rows, worker_rows, engine_rows, moving_rows, wait_rows,
+	stream_rows, format_rows, output_rows, NULL,
 };
 
 static const struct nd_opt *const packets_arrays[] = {
-	test_rows,   way_rows,    packet_rows, edge_rows,    group_rows,
-	port_rows,   where_rows,  client_rows, payload_rows, socket_rows,
-	worker_rows, engine_rows, format_rows, output_rows,  NULL,
+	time_rows,   total_rows, flow_rows,   way_rows,     packet_rows, edge_rows,   group_rows,
+	port_rows,   where_rows, client_rows, payload_rows, socket_rows, worker_rows, engine_rows,
+	moving_rows, wait_rows,  format_rows, output_rows,  NULL,
+};
+
+static const struct nd_opt *const latency_arrays[] = {
+	time_rows,           flow_rows,   udp_rows,    request_rows, latency_rows,
+	edge_rows,           port_rows,   where_rows,  client_rows,  tcp_rows,
+	socket_rows,         worker_rows, engine_rows, wait_rows,    format_rows,
+	latency_output_rows, NULL,
+};
+
+static const struct nd_opt_set latency_set = {
+	.prog = "netdyno latency",
+	.operands = "HOST",
+	.summary = "measure how long requests to a host that runs netdyno serve take",
+	.description =
+		"Sends requests and reports how long their answers took, as percentiles with the limits between which\n"
+		"they are known. Without --rate the next request waits for an answer; with it requests go by a schedule,\n"
+		"so that a stall shows in all that were to be sent in it.",
+	.examples =
+		"netdyno latency 192.0.2.1\tone request after the other, 64 bytes each way, 10 s\n"
+		"netdyno latency 192.0.2.1 -u --rate 10k --arrival poisson\tUDP, 10,000 a second at random instants\n"
+		"netdyno latency 192.0.2.1 -r 64,1Ki -q 4 --spin --pin 1\tfour under way, a thread that never sleeps",
+	.rows = latency_arrays,
+	.min_operands = 1,
+	.max_operands = 1,
 };
 
 static const struct nd_opt_set packets_set = {
@@ -680,6 +758,17 @@ static int settle_stream(struct nd_plan *plan, void *target, const struct nd_str
 	return nd_persona_judge_ways(plan, plan->ask.udp, err);
 }
 
+static int settle_latency(struct nd_plan *plan, void *target, const struct nd_strv *operands,
+			  struct nd_err *err)
+{
+	(void)target; /* the plan */
+	plan->host = operands->v[0];
+	if (!*plan->host)
+		return nd_fail(err, -EINVAL, "HOST is empty");
+	plan->tx = plan->rx = "auto"; /* it has no words for them */
+	return nd_persona_judge_ways(plan, plan->ask.udp, err);
+}
+
 /* An optional value stands in the option's word; "--find-rate 0.1% HOST" is what people type all the same. */
 static int settle_packets(struct nd_plan *plan, void *target, const struct nd_strv *operands,
 			  struct nd_err *err)
@@ -718,6 +807,10 @@ static const struct nd_face faces[] = {
 	  .plan_verb = ND_VERB_PACKETS,
 	  .set = &packets_set,
 	  .settle = settle_packets },
+	{ .verb = "latency",
+	  .plan_verb = ND_VERB_LATENCY,
+	  .set = &latency_set,
+	  .settle = settle_latency },
 	{ .set = NULL },
 };
 

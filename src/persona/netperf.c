@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -164,6 +165,7 @@ void *nd_netperf_make_line(struct nd_plan *plan)
 		return NULL;
 	l->plan = plan;
 	l->n.command = plan->host; /* choose() left it there */
+	l->n.shows_tcp_info = getenv("DUMP_TCP_INFO") != NULL;
 	plan->host = NULL;
 	l->local_align = l->remote_align = (struct nd_np_two){ 8, 8 };
 	l->bound = l->priority = l->tos = none;
@@ -177,11 +179,14 @@ void *nd_netperf_make_line(struct nd_plan *plan)
 static int settle_test_name(LINE *l, struct nd_err *err)
 {
 	l->n.test = nd_netperf_test_find(l->test);
-	if (l->n.test == ND_NP_TESTS)
-		return nd_np_refuse(l, 1, err,
-				    "-t: the test you requested (%.40s) is unknown to this netperf",
-				    l->test);
-	return 0;
+	if (l->n.test < ND_NP_TESTS)
+		return 0;
+	l->plan->exits.usage_on_stdout = true;
+	return nd_np_refuse(l, 1, err,
+			    "The test you requested (%.40s) is unknown to this netperf.\n"
+			    "Please verify that you have the correct test name, \n"
+			    "and that test family has been compiled into this netperf.",
+			    l->test);
 }
 
 static int settle_addresses(LINE *l, struct nd_err *err)
@@ -348,7 +353,7 @@ static const struct nd_face faces[] = {
 	  .target = nd_netperf_make_line,
 	  .settle = nd_netperf_settle,
 	  .usage_on_stderr = true,
-	  .exits = { .help = 1, .usage = 1, .peer = REFUSED } },
+	  .exits = { .help = 1, .usage = 1, .peer = REFUSED, .peer_on_stdout = true } },
 	{ .set = NULL },
 };
 

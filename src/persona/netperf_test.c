@@ -147,6 +147,7 @@ static const struct { const char *name; unsigned direction; } ways[] = {
 	{ "send", ND_NP_SEND }, { "xmit", ND_NP_SEND }, { "transmit", ND_NP_SEND }, { "stream", ND_NP_SEND },
 	{ "recv", ND_NP_RECV }, { "receive", ND_NP_RECV }, { "maerts", ND_NP_RECV }, { "rr", BOTH },
 	{ "2", ND_NP_SEND },    { "4", ND_NP_RECV },    { "6", BOTH },
+	{ "0", 0 },
 };
 
 /* clang-format on */
@@ -226,6 +227,8 @@ static int settle_omni(LINE *l, struct nd_err *err)
 		r = read_ways(l, &n->direction, err);
 	else if (r == 0)
 		n->direction = implied_ways(l);
+	if (!n->direction && !n->connection_test) /* "-d 0" */
+		n->direction = ND_NP_SEND;
 	if (n->style == ND_NP_CLASSIC)
 		n->style = ND_NP_HUMAN;
 	return r;
@@ -430,6 +433,7 @@ static int settle_selection(LINE *l, struct nd_err *err)
 
 	if (!text || nd_nprep_is_selection(text) || access(text, R_OK) == 0)
 		return 0;
+	l->plan->exits.usage_on_stdout = true;
 	return nd_np_refuse(l, REFUSED, err,
 			    "Could not open output selection file '%.80s' errno %d", text, errno);
 }

@@ -37,7 +37,7 @@ static bool has_load(const struct nd_plan *plan, const char *load)
 
 static bool is_rr(const struct nd_plan *plan)
 {
-	return has_load(plan, "rr");
+	return has_load(plan, "rr") || has_load(plan, "paced");
 }
 
 static bool has_udp(const struct nd_plan *plan)
@@ -226,6 +226,39 @@ static bool group_find(const struct nd_plan *p)
 	return p->group && p->find.wanted;
 }
 
+static bool paced_outstanding(const struct nd_plan *p)
+{
+	return p->ask.has_outstanding && has_load(p, "paced");
+}
+
+static bool arrival_alone(const struct nd_plan *p)
+{
+	return p->ask.has_arrival && !has_load(p, "paced");
+}
+
+static bool nagle_udp(const struct nd_plan *p)
+{
+	return p->ask.nagle && has_udp(p);
+}
+
+static bool nagle_nodelay(const struct nd_plan *p)
+{
+	return p->ask.nagle && p->sock.nodelay;
+}
+
+/* Answers may come in any order, or not at all: each must say whose it is. */
+static bool short_datagrams(const struct nd_plan *p)
+{
+	for (uint64_t i = 0; i < p->workloads; i++) {
+		const struct nd_workload *w = &p->workload[i];
+
+		if (nd_plan_is_datagram(w) && (w->ahead || !strcmp(w->load, "paced")) && !p->face &&
+		    ND_MIN(w->request_bytes, w->response_bytes) < 8)
+			return true;
+	}
+	return false;
+}
+
 /* clang-format off */
 static const struct rule every_verb[] = {
 	{ both_families, "-4 and -6 exclude each other" },
@@ -258,6 +291,11 @@ static const struct rule tests[] = {
 	{ find_bytes,          "--find-rate and -n exclude each other" },
 	{ find_time,           "-t has no meaning with --find-rate, --trial is the time of one trial" },
 	{ trial_alone,         "--trial needs --find-rate" },
+	{ paced_outstanding,   "-q and --rate exclude each other: requests by a schedule do not wait" },
+	{ arrival_alone,       "--arrival needs --rate" },
+	{ nagle_udp,           "--nagle is for TCP, it has no meaning with -u" },
+	{ nagle_nodelay,       "--nagle and --nodelay exclude each other" },
+	{ short_datagrams,     "-r: with -u and --rate or -q sizes are of 8 bytes and more: a number tells whose answer it is" },
 	{ group_alone,         "--group needs --expect, the number of clients" },
 	{ expect_alone,        "--expect needs --group" },
 	{ group_find,          "--group and --find-rate exclude each other" },
@@ -418,6 +456,11 @@ static int check_size_list(const struct nd_workload *w, struct nd_err *err)
 				       "-l: '%llu' in a list: from 8 bytes on datagrams have a "
 				       "number that tells them apart",
 				       ULL(size[i].bytes));
+		if (w->total_bytes && size[i].bytes > w->message_bytes)
+			return nd_fail(err, -EINVAL,
+				       "-l: '%llu' in a list is over the %llu bytes that -n leaves "
+				       "a flow",
+				       ULL(size[i].bytes), ULL(w->message_bytes));
 		r = check_range(&bytes, size[i].bytes, err);
 		if (r == 0)
 			r = check_range(&count, size[i].count, err);
@@ -435,7 +478,8 @@ static int check_datagram(const char *name, uint64_t bytes, struct nd_err *err)
 
 static int check_sizes(const struct nd_plan *plan, const struct nd_workload *w, struct nd_err *err)
 {
-	bool rr = !strcmp(w->load, "rr"), datagram = nd_plan_is_datagram(w);
+	bool rr = !strcmp(w->load, "rr") || !strcmp(w->load, "paced"),
+	     datagram = nd_plan_is_datagram(w);
 	const struct range length = { rr ? "-r" : "-l", ND_UNIT_BYTES, 1, ND_MAX_MESSAGE };
 	const struct range request = { "-r", ND_UNIT_BYTES, 1, ND_MAX_MESSAGE };
 	int r = 0;

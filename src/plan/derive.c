@@ -52,7 +52,7 @@ static uint64_t largest(const struct nd_list *sizes)
 
 static void derive_sizes(struct nd_plan *plan, struct nd_workload *w)
 {
-	bool rr = w->load && !strcmp(w->load, "rr");
+	bool rr = nd_plan_has_turns(w);
 
 	w->message_bytes = plan->ask.message_bytes;
 	if (rr) {
@@ -101,6 +101,8 @@ static int add_workload(struct nd_plan *plan, enum nd_end_kind active, struct nd
 		.flows = plan->ask.flows,
 		.first_flow = nd_plan_flows(plan),
 		.total_bytes = plan->ask.total_bytes,
+		.ahead = plan->ask.outstanding > 1 ? plan->ask.outstanding - 1 : 0,
+		.arrival = plan->ask.arrival,
 	};
 	derive_sizes(plan, w);
 	r = total_rate(&plan->ask.bps, w->flows, "-b", &w->rate_bps, err);
@@ -141,6 +143,13 @@ static void derive_packets(struct nd_plan *plan)
 		plan->duration_ns = plan->find.trial_ns;
 	if (!plan->ask.has_warmup)
 		plan->warmup_ns = TRIAL_WARMUP_NS;
+}
+
+/* Requests that wait for answers, or go by a schedule. */
+static void derive_latency(struct nd_plan *plan)
+{
+	plan->ask.shape = plan->ask.ops.value ? "paced" : "rr";
+	plan->sock.nodelay |= !plan->ask.udp && !plan->ask.nagle;
 }
 
 static bool is_open(const char *way)
@@ -212,6 +221,8 @@ int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 		plan->payload = ND_PAYLOAD_PATTERN;
 	if (plan->verb == ND_VERB_PACKETS)
 		derive_packets(plan);
+	if (plan->verb == ND_VERB_LATENCY)
+		derive_latency(plan);
 	derive_times(plan);
 	plan->workloads = 0;
 	r = derive_ways(plan, err);

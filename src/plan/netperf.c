@@ -9,7 +9,9 @@ const char *const nd_netperf_test_names[] = { "TCP_STREAM", "TCP_MAERTS", "TCP_R
 
 static const char *const style_names[] = { "classic", "csv", "human", "keyval", NULL };
 /* ND_NP_SEND and ND_NP_RECV are bits */
-static const char *const direction_names[] = { "none", "1", "send", "3", "recv", "5", "both", NULL };
+static const char *const direction_names[] = {
+	"none", "1", "send", "3", "recv", "5", "both", NULL
+};
 
 /* clang-format off */
 #define G(f) ND_GROUP(struct nd_netperf_pair, S, f, 0, NULL, NULL, &nd_netperf_pair_table)
@@ -37,7 +39,7 @@ static const struct nd_field rows[] = {
 	ND_GROUP(struct nd_netperf_said, S, said, 0, NULL, NULL, &nd_netperf_said_table),
 	B(local_cpu), B(remote_cpu), D(local_rate), D(remote_rate), N(burst), N(burst_ns), N(interim_ns),
 	I(length), N(iterations_max), N(iterations_min), N(confidence), D(confidence_width), B(result_only),
-	B(keep_stats), B(no_control), N(wait_ns), B(keepalive), B(banner), N(verbosity), T(brand), T(local_host),
+	B(keep_stats), B(no_control), N(wait_ns), B(keepalive), B(banner), B(shows_tcp_info), N(verbosity), T(brand), T(local_host),
 	T(data_host), T(data_local), N(parallel), I(request_bytes), I(response_bytes), B(datagram),
 	B(connection_test), T(protocol), B(nodelay), B(route), B(cork), N(first_burst), N(recv_timeout_ns),
 	T(local_cc), T(remote_cc), N(mss_bytes), T(uuid), T(selection), T(command),

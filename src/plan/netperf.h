@@ -63,6 +63,7 @@ struct nd_netperf {
 	bool no_control;            /* -N */
 	bool keepalive;             /* -S */
 	bool banner;                /* -P 1 */
+	bool shows_tcp_info;        /* $DUMP_TCP_INFO: of the flow's end, on stderr */
 	int64_t unit;                              /* -f, a letter */
 	/* netserver */
 	bool foreground, one_by_one, inetd;

@@ -5,7 +5,8 @@
 
 #include "plan/plan.h"
 
-const char *const nd_verb_names[] = { "serve", "stream", "receive", "packets", NULL };
+const char *const nd_verb_names[] = { "serve", "stream", "receive", "packets", "latency", NULL };
+const char *const nd_spacing_names[] = { "fixed", "uniform", "poisson", NULL };
 const char *const nd_end_names[] = { "client", "server", NULL };
 const char *const nd_payload_names[] = { "random", "zero", "pattern", "fill-a", "fill-b", NULL };
 const char *const nd_choice_names[] = { "auto", "on", "off", NULL };
@@ -153,8 +154,8 @@ const char *nd_plan_note(const struct nd_plan *plan)
 
 bool nd_plan_has_turns(const struct nd_workload *w)
 {
-	return w->load &&
-	       (!strcmp(w->load, "rr") || !strcmp(w->load, "crr") || !strcmp(w->load, "cc"));
+	return w->load && (!strcmp(w->load, "rr") || !strcmp(w->load, "paced") ||
+			   !strcmp(w->load, "crr") || !strcmp(w->load, "cc"));
 }
 
 uint64_t nd_plan_flows(const struct nd_plan *plan)

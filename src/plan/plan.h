@@ -24,8 +24,9 @@
 #define ND_ETHERNET_BYTES   18u /* a frame's header and check sum */
 #define ND_PACKET_BYTES     18u /* with IPv4's headers the smallest frame, and room for a send time */
 #define ND_MAX_GROUP_NAME   64
-#define ND_MAX_GROUP        1000ull                         /* clients of a group */
-#define ND_MAX_DEPTH        64                              /* sends of one flow under way */
+#define ND_MAX_GROUP        1000ull /* clients of a group */
+#define ND_MAX_DEPTH        64      /* sends of one flow under way */
+#define ND_MAX_OUTSTANDING  4096ull /* requests of a flow without an answer */
 #define ND_MAX_NS           (24ull * 3600ull * ND_NS_PER_S) /* any duration */
 #define ND_MAX_INTERVALS    100000ull
 #define ND_SOURCE_PORTS \
@@ -38,6 +39,7 @@ enum nd_verb {
 	ND_VERB_STREAM,  /* run one as a client */
 	ND_VERB_RECEIVE, /* a tool's receiver: own settings, ports of its own */
 	ND_VERB_PACKETS, /* as STREAM, of small datagrams that are counted rather than their bytes */
+	ND_VERB_LATENCY, /* requests, and how long their answers take */
 	ND_VERB_MAX
 };
 
@@ -54,6 +56,9 @@ enum nd_payload {
 };
 
 enum nd_choice { ND_AUTO, ND_ON, ND_OFF, ND_CHOICE_MAX };
+
+/* When requests are sent that do not wait for answers. */
+enum nd_spacing { ND_SPACING_FIXED, ND_SPACING_UNIFORM, ND_SPACING_POISSON, ND_SPACING_MAX };
 
 enum nd_af { ND_AF_ANY, ND_AF_IPV4, ND_AF_IPV6, ND_AF_MAX };
 
@@ -78,7 +83,12 @@ struct nd_workload {
 	uint64_t total_bytes;    /* end after this many over all flows; 0: end by time */
 	uint64_t total_ops;      /* the same in transactions; never travels */
 	uint64_t ahead;          /* rr: requests under way beside the first; never travels */
+	enum nd_spacing arrival; /* paced: gaps between requests; never travels */
 	uint64_t burn_steps;     /* load timed: busy work behind each operation; never travels */
+	uint64_t burst;          /* loads burst, under: messages of one; these four never travel */
+	uint64_t spread_bytes;   /* messages are shorter than message_bytes by up to so much */
+	bool answered;           /* load burst: each burst is waited for */
+	bool silent;             /* load echo: nothing goes back */
 	/* struct nd_size, datagrams: taken in turn, none over message_bytes; empty: all have that */
 	struct nd_list sizes;
 };
@@ -114,6 +124,8 @@ struct nd_exits {
 	int help;  /* help was asked for */
 	int usage; /* the command line is wrong */
 	int peer;  /* no agreement with the peer */
+	/* scripts read the reason from standard output, as it is */
+	bool usage_on_stdout, peer_on_stdout;
 };
 
 /* A rate as typed: over all flows of a direction, or for each ("/flow"). */
@@ -193,12 +205,14 @@ struct nd_plan {
 	/* as typed, before nd_plan_derive() makes workloads of it */
 	struct {
 		uint64_t flows, message_bytes, total_bytes, request_bytes, response_bytes;
+		uint64_t outstanding;
+		enum nd_spacing arrival;
 		struct nd_asked_rate bps, ops;
 		struct nd_list sizes; /* struct nd_size: -l as a list */
 		bool imix;            /* -l imix: .sizes are of its frames with IPv4's headers */
 		bool udp, reverse, bidir, ipv4, ipv6, max, spin;
 		bool has_message_bytes, has_warmup, has_time, has_interval, has_request;
-		bool has_payload, has_format, has_trial;
+		bool has_payload, has_format, has_trial, has_outstanding, has_arrival, nagle;
 		const char *shape; /* loads.def */
 	} ask;
 
@@ -222,6 +236,9 @@ struct nd_plan {
 
 	bool wants_datagram_bytes; /* a datagram workload waits for nd_plan_set_datagram() */
 	bool trace_control;        /* print control messages on stderr */
+	/* client: the frame numbers messages, and each so many-th one's instants are kept (0: none); never travel */
+	bool keep_samples;
+	uint64_t sample_every;
 	bool spread; /* client: source ports that follow one another; session picks them */
 	struct nd_find find;
 
@@ -284,7 +301,8 @@ unsigned nd_plan_workload_of(const struct nd_plan *plan, uint64_t flow);
 /* The part of a plan that travels to the peer and stands in a report. */
 extern const struct nd_table nd_plan_table, nd_workload_table, nd_size_table;
 extern const char *const nd_verb_names[],
-	*const nd_end_names[], *const nd_payload_names[], *const nd_af_names[],
-								  *const nd_choice_names[];
+	*const nd_spacing_names[], *const nd_end_names[], *const nd_payload_names[],
+								  *const nd_af_names[],
+									  *const nd_choice_names[];
 
 #endif

@@ -84,7 +84,8 @@ struct nd_face nd_face_group(const struct nd_face *f, const char *key)
 {
 	const struct nd_field *row = row_of(f, key, ND_T_GROUP);
 
-	return row ? (struct nd_face){ nd_field_at(f->at, row), row->table } : (struct nd_face){ 0 };
+	return row ? (struct nd_face){ nd_field_at(f->at, row), row->table }
+		   : (struct nd_face){ 0 };
 }
 
 struct nd_strv nd_face_strv(const struct nd_face *f, const char *key)

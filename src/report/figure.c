@@ -121,40 +121,14 @@ void nd_figure_text(struct nd_str *out, const struct nd_field *f, const void *ba
 	}
 }
 
-unsigned nd_report_utf8(const char *text, uint32_t *ret)
-{
-	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *p = (const unsigned char *)text;
-	unsigned n, i;
-	uint32_t c;
-
-	if (p[0] < 0x80) {
-		*ret = p[0];
-		return 1;
-	}
-	n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	c = p[0] & (0x7fu >> n);
-	for (i = 1; i < n; i++) { /* the terminator continues nothing */
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3fu);
-	}
-	if (c < smallest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	*ret = c;
-	return n;
-}
-
 void nd_report_clean(struct nd_str *out, const char *text)
 {
 	uint32_t c = 0;
 	unsigned n;
 
 	for (; text && *text; text += n ? n : 1) {
-		n = nd_report_utf8(text, &c);
-		if (n == 0 || c < 0x20 || (c >= 0x7f && c <= 0x9f)) /* C0, DEL, C1 */
+		n = nd_utf8_read(text, &c);
+		if (n == 0 || nd_utf8_is_control(c))
 			nd_str_addc(out, '?', 1);
 		else
 			nd_str_addn(out, text, n);

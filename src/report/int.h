@@ -12,8 +12,6 @@
 #define ND_TEXT_COLUMNS 100
 #define ND_TEXT_INDENT  15
 
-/** nd_report_utf8() - read one character. Return: its bytes, 0 when @text holds no valid one. */
-unsigned nd_report_utf8(const char *text, uint32_t *ret);
 /** nd_report_clean() - add @text (NULL: nothing) without what steers a terminal or ends a line. */
 void nd_report_clean(struct nd_str *out, const char *text);
 
@@ -47,6 +45,10 @@ void nd_text_table(struct nd_str *out, const struct nd_table *table, const struc
 /* Parts of the text report. */
 void nd_text_direction(const struct nd_report_cfg *cfg, const struct nd_result *r,
 		       const struct nd_direction *d, struct nd_str *out);
+/** nd_text_is_latency() - is it a test of times? */
+bool nd_text_is_latency(const struct nd_result *r);
+/** nd_text_latency() - @d has a latency. */
+void nd_text_latency(struct nd_str *out, const struct nd_direction *d);
 /** nd_text_is_packets() - is it a test of packets rather than bytes? */
 bool nd_text_is_packets(const struct nd_result *r);
 void nd_text_packets_headline(struct nd_str *out, const struct nd_direction *d);

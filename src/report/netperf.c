@@ -234,9 +234,11 @@ static void fill_part(struct nd_nprep *f, const struct nd_part *p, struct nd_npr
 	e->bytes_per_recv = per((double)e->rx_bytes, (double)e->recvs);
 	e->send_rate = nd_nprep_bytes_rate(f, per((double)e->tx_bytes, f->elapsed_s));
 	e->recv_rate = nd_nprep_bytes_rate(f, per((double)e->rx_bytes, f->elapsed_s));
+	if (f->connects) /* there is no socket whose end would mean something */
+		return;
 	e->sndbuf_end = p->sndbuf_bytes == ND_UNKNOWN ? e->sndbuf : count(p->sndbuf_bytes);
 	e->rcvbuf_end = p->rcvbuf_bytes == ND_UNKNOWN ? e->rcvbuf : count(p->rcvbuf_bytes);
-	if (f->datagram || f->connects)
+	if (f->datagram)
 		return;
 	e->retransmits = known(p->tcp.retransmits);
 	e->cc = p->tcp.cc ?: e->cc;

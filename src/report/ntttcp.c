@@ -66,6 +66,18 @@ static void add_known(uint64_t *sum, uint64_t v, uint64_t times)
 		*sum += v * times;
 }
 
+/* A call moves one buffer at most. A sender's fills it: its first piece, to start together with the others, and
+ * what an edge of the window cuts are this program's doing. */
+static uint64_t calls(const struct nd_ntrep *f, uint64_t bytes, uint64_t ios)
+{
+	uint64_t each = nd_face_u64(&f->face, "io_bytes"), least;
+
+	if (f->udp || each == 0)
+		return ios;
+	least = bytes / each + (bytes % each != 0);
+	return f->sender ? least : ND_MAX(ios, least);
+}
+
 static void add_flow(const struct nd_ntrep *f, const struct nd_flow_joint *row,
 		     struct nd_ntrep_thread *t)
 {
@@ -114,6 +126,8 @@ static int fill_threads(struct nd_ntrep *f)
 		f->conns += came_to_be(&row[i]);
 		add_flow(f, &row[i], &f->thread[thread_of(f, &row[i], i)]);
 	}
+	for (i = 0; i < f->threads; i++)
+		f->thread[i].ios = calls(f, f->thread[i].bytes, f->thread[i].ios);
 	return 0;
 }
 
@@ -159,7 +173,7 @@ int nd_ntrep_open(struct nd_ntrep *f, const struct nd_report_cfg *cfg, const str
 	f->seconds = nd_ntrep_number(part->window.seconds);
 	f->both_ways = nd_face_bool(&f->face, "round_trip");
 	f->bytes = counted(f, part->window.tx_bytes, part->window.rx_bytes);
-	f->ios = counted(f, part->window.tx_messages, part->window.rx_messages);
+	f->ios = calls(f, f->bytes, counted(f, part->window.tx_messages, part->window.rx_messages));
 	fill_machine(f);
 	return fill_threads(f);
 }
@@ -182,7 +196,7 @@ bool nd_ntrep_sample(const struct nd_ntrep *f, uint64_t *at, struct nd_ntrep_sam
 			continue;
 		ret->seconds = nd_ntrep_number(v->seconds);
 		ret->bytes = counted(f, v->tx_bytes, v->rx_bytes);
-		ret->ios = counted(f, v->tx_messages, v->rx_messages);
+		ret->ios = calls(f, ret->bytes, counted(f, v->tx_messages, v->rx_messages));
 		return true;
 	}
 	return false;

@@ -140,7 +140,7 @@ static int check_file(const char *name, const char *file, struct nd_err *err)
 }
 
 /* The same for the files that another tool's face has beside its report. */
-static int check_files(const struct nd_report_cfg *cfg, struct nd_err *err)
+int nd_report_check(const struct nd_report_cfg *cfg, struct nd_err *err)
 {
 	static const struct {
 		const char *key, *name;
@@ -167,7 +167,7 @@ int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret, stru
 
 	if (!w)
 		return nd_fail(err, -EINVAL, "there is no report format '%.80s'", format);
-	e = check_files(cfg, err);
+	e = nd_report_check(cfg, err);
 	if (e < 0)
 		return e;
 	r = calloc(1, sizeof(*r));

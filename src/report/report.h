@@ -53,6 +53,8 @@ const struct nd_writer *nd_writer_find(const char *name);
 /** nd_writer_names() - the formats a user may choose. NULL: no more. */
 const char *nd_writer_names(size_t n, const char **ret_help);
 
+/** nd_report_check() - can the files that it is to be written to be made? @err names the one that cannot. */
+ND_MUST_CHECK int nd_report_check(const struct nd_report_cfg *cfg, struct nd_err *err);
 ND_MUST_CHECK int nd_report_open(const struct nd_report_cfg *cfg, struct nd_report **ret,
 				 struct nd_err *err);
 /** nd_report_progress() - each line is written at once (stdout), or kept for the file. */

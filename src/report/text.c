@@ -57,6 +57,11 @@ static void interim_transactions(struct nd_str *out, const struct nd_interval_jo
 		add_part(out, " ", (double)i->transactions / seconds, ND_M_RATE, " transactions");
 	else
 		nd_str_add(out, " -");
+	if (i->rtt_count == 0 || i->rtt_count == ND_UNKNOWN)
+		return;
+	add_part(out, "   p50 ", i->rtt_p50_us, ND_M_US, "");
+	add_part(out, "   p99 ", i->rtt_p99_us, ND_M_US, "");
+	add_part(out, "   max ", i->rtt_max_us, ND_M_US, "");
 }
 
 /* Messages of an interval per second of it. */

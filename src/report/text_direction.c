@@ -200,6 +200,9 @@ static void put_start(struct nd_str *out, const struct nd_result *r, const struc
 	struct nd_line l = line_of(out, "Start");
 	nd_auto_str apart = { 0 };
 
+	if (isfinite(r->setup_ms) && d->flow_rows.n >= 2)
+		nd_line_figure(&l, "", "flows set up in",
+			       nd_report_row(&nd_result_table, "setup_ms"), r);
 	if (isfinite(d->start_skew_ms)) {
 		nd_line_figure(&l, ", ", "flows began within", row("start_skew_ms"), d);
 		nd_line_figure(&l, ", ", "half of them within", row("start_skew_p50_ms"), d);
@@ -282,7 +285,9 @@ void nd_text_direction(const struct nd_report_cfg *cfg, const struct nd_result *
 {
 	put_header(out, r, d);
 	put_headline(out, r, d);
-	if (d->transactional)
+	if (d->latency && nd_text_is_latency(r))
+		nd_text_latency(out, d);
+	else if (d->transactional)
 		put_round_trips(out, d);
 	put_tcp(out, d);
 	if (d->datagram && !d->transactional) {

@@ -20,12 +20,25 @@ bool nd_text_is_packets(const struct nd_result *r)
 	return r->verb && !strcmp(r->verb, "packets");
 }
 
+/* Several datagrams of a piece that went through a stack whole were no packets of their own. */
+static bool in_pieces(double datagrams_per_s, double pieces_per_s)
+{
+	return isfinite(datagrams_per_s) && isfinite(pieces_per_s) &&
+	       pieces_per_s < datagrams_per_s;
+}
+
+static bool has_pieces(const struct nd_packets *p)
+{
+	return in_pieces(p->sent_per_s, p->tx_stack_per_s) ||
+	       in_pieces(p->read_per_s, p->rx_stack_per_s);
+}
+
 /* "  Packets      340.6 k/s read   (sent 362.7 k/s; lost 6.08 % of the whole run)" */
 void nd_text_packets_headline(struct nd_str *out, const struct nd_direction *d)
 {
 	const struct nd_packets *p = &d->packets;
 
-	nd_str_add(out, "  Packets      ");
+	nd_str_addf(out, "  %-12s ", has_pieces(p) ? "Datagrams" : "Packets");
 	if (!isfinite(p->read_per_s))
 		nd_str_add(out, "unknown: the receiver's count is missing");
 	else
@@ -93,7 +106,8 @@ static void put_cost(struct nd_str *out, const struct nd_result *r, const struct
 		nd_line_item(&l, "; ", "%s %.2f core-s", r->same_host ? "both ends" : d->receiver,
 			     p->receiver_cpu_s_per_mpkt);
 	if (l.at > 0)
-		nd_line_item(&l, " ", "per million packets, of the whole machine");
+		nd_line_item(&l, " ", "per million %s, of the whole machine",
+			     has_pieces(p) ? "datagrams" : "packets");
 	nd_line_end(&l);
 }
 

@@ -12,7 +12,7 @@ void nd_report_xml_escape(struct nd_str *out, const char *text)
 	unsigned n;
 
 	for (; *text; text += n ? n : 1) {
-		n = nd_report_utf8(text, &c);
+		n = nd_utf8_read(text, &c);
 		if (n == 0 || (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0xfffe ||
 		    c == 0xffff)
 			nd_str_add(out, REPLACEMENT);

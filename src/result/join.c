@@ -93,6 +93,7 @@ static void join_round_trips(struct nd_direction *d, const struct nd_part *asker
 	d->rtt_p99_us = told(asker->rtt_p99_us, asker->rtt_count, 100);
 	d->rtt_p999_us = told(asker->rtt_p999_us, asker->rtt_count, 1000);
 	d->rtt_max_us = asker->rtt_max_us;
+	d->latency = asker->latency;
 }
 
 static int join_steady(struct nd_direction *d)

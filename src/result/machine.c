@@ -161,10 +161,10 @@ static void run_counters(const struct nd_os_sample *run, struct nd_machine *m)
 	m->softnet_dropped = run->softnet.dropped;
 	m->softnet_squeezed = run->softnet.time_squeeze;
 	m->udp_in_datagrams = either(s->udp_in_datagrams, s->udp6_in_datagrams);
-	m->udp_no_ports = s->udp_no_ports;
+	m->udp_no_ports = either(s->udp_no_ports, s->udp6_no_ports);
 	m->udp_rcvbuf_errors = either(s->udp_rcvbuf_errors, s->udp6_rcvbuf_errors);
 	m->udp_sndbuf_errors = either(s->udp_sndbuf_errors, s->udp6_sndbuf_errors);
-	m->udp_in_csum_errors = s->udp_in_csum_errors;
+	m->udp_in_csum_errors = either(s->udp_in_csum_errors, s->udp6_in_csum_errors);
 	m->tcp_retrans_segs = s->tcp_retrans_segs;
 	m->tcp_listen_overflows = s->tcp_listen_overflows;
 	m->tcp_backlog_drop = s->tcp_backlog_drop;

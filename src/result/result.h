@@ -13,8 +13,10 @@
 #include "base/field.h"
 #include "base/str.h"
 #include "os/os.h"
+#include "result/latency.h"
 #include "stat/counters.h"
 #include "stat/hist.h"
+#include "stat/samples.h"
 
 /* ---- what one end measured ---- */
 
@@ -31,6 +33,9 @@ struct nd_interval_sample {
 	uint64_t transactions;
 	double tx_bps, rx_bps;    /* each worker's bytes over its own true length, summed */
 	uint64_t tcp_retransmits; /* since the interval before, sampled flows; ND_UNKNOWN */
+	/* round trips that ended in it, from when they were to be sent if there was a schedule; never travels */
+	uint64_t rtt_count; /* 0: the others are not known */
+	double rtt_p50_us, rtt_p99_us, rtt_max_us;
 };
 
 /* Totals over a stretch of time, one workload at one end. */
@@ -78,6 +83,13 @@ struct nd_rtt_tenth {
 	uint64_t count;
 };
 
+/* tcp_info of the only flow when it was closed, for tools that print it. */
+struct nd_tcp_last {
+	bool is_known;
+	uint64_t rto_us, ato_us, pmtu_bytes, rcv_ssthresh, rtt_us, rttvar_us, snd_ssthresh,
+		cwnd_segments, reordering, retransmits;
+};
+
 /* One workload as this end saw it. */
 struct nd_part {
 	uint64_t workload;
@@ -86,7 +98,8 @@ struct nd_part {
 	struct nd_list intervals;     /* struct nd_interval_sample */
 	struct nd_list flows;         /* struct nd_flow_row */
 	struct nd_tcp_stats tcp;      /* ND_UNKNOWN members when not TCP */
-	double jitter_us;             /* mean over flows, RFC 3550 */
+	struct nd_tcp_last last;
+	double jitter_us;                                    /* mean over flows, RFC 3550 */
 	uint64_t sndbuf_bytes, rcvbuf_bytes, path_mtu_bytes; /* effective, first flow */
 	const char *peer_address; /* whom this end called: the first flow's; NULL */
 	bool nodelay;
@@ -94,7 +107,9 @@ struct nd_part {
 	uint64_t rtt_count;
 	double rtt_min_us, rtt_mean_us, rtt_p50_us, rtt_p90_us, rtt_p99_us, rtt_p999_us, rtt_max_us;
 	double rtt_stddev_us;
-	struct nd_list rtt_tenths; /* struct nd_rtt_tenth: those with round trips in them, ascending */
+	struct nd_list
+		rtt_tenths; /* struct nd_rtt_tenth: those with round trips in them, ascending */
+	struct nd_latency *latency; /* of the end that asks; NULL: not told; never travels */
 	const char *tx_technique, *rx_technique, *engine, *pacer;
 	/* datagrams sent in the window: calls, time from one to the next, how many each handed over */
 	uint64_t send_calls;
@@ -190,6 +205,8 @@ struct nd_interval_joint {
 	uint64_t received_bytes, sent_bytes, received_messages, sent_messages, lost_messages,
 		retransmits;
 	uint64_t transactions;
+	uint64_t rtt_count;
+	double rtt_p50_us, rtt_p99_us, rtt_max_us;
 };
 
 struct nd_spread_rows {
@@ -292,6 +309,7 @@ struct nd_direction {
 	/* rr */
 	uint64_t rtt_count;
 	double rtt_min_us, rtt_mean_us, rtt_p50_us, rtt_p90_us, rtt_p99_us, rtt_p999_us, rtt_max_us;
+	struct nd_latency *latency; /* NULL: not told */
 	double sender_cpu_s_per_gb,
 		receiver_cpu_s_per_gb; /* machine-wide busy core-seconds per 10^9 bytes */
 	double sender_cycles_per_byte, receiver_cycles_per_byte;
@@ -372,21 +390,27 @@ struct nd_result {
 		clock_rtt_us;      /* server's clock minus client's, min-RTT estimate, its RTT */
 	double clock_drift_us;     /* offset after minus before */
 	double ends_apart_us;      /* both ends' first edges; NAN without .clock_rtt_us */
+	double setup_ms;           /* until all flows were open at the end that reports */
 	struct nd_list directions; /* struct nd_direction */
-	struct nd_side *client, *server; /* NULL: not told */
-	struct nd_list warnings;         /* struct nd_warning */
-	struct nd_search *search;        /* of which this was the last run; NULL: none */
+	struct nd_side *client, *server;  /* NULL: not told */
+	struct nd_list warnings;          /* struct nd_warning */
+	struct nd_search *search;         /* of which this was the last run; NULL: none */
 	const struct nd_repeats *repeats; /* borrowed, of which this was the last run; NULL: none */
-	struct nd_group *group;          /* of which this was one client; NULL: none */
+	struct nd_group *group;           /* of which this was one client; NULL: none */
+	/* borrowed: instants of messages, of each worker of the end that asked for them to be kept */
+	struct nd_samples *const *samples;
+	size_t samples_n;
 };
+
+#define ND_RESULT_SAMPLES 64
 
 /* Rows. */
 extern const struct nd_table nd_side_table, nd_part_table, nd_interval_table, nd_flow_row_table,
 	nd_direction_table, nd_result_table, nd_warning_table, nd_interval_joint_table,
 	nd_machine_table, nd_host_table, nd_nic_facts_table, nd_totals_table, nd_tcp_table,
 	nd_cpu_table, nd_flow_joint_table, nd_loss_table, nd_spread_table, nd_ledger_table,
-	nd_packets_table, nd_trial_table, nd_search_table, nd_rtt_tenth_table, nd_group_table, nd_group_total_table,
-	nd_group_member_table;
+	nd_packets_table, nd_trial_table, nd_search_table, nd_rtt_tenth_table, nd_group_table,
+	nd_group_total_table, nd_group_member_table;
 
 #define ND_RESULT_SCHEMA 1
 

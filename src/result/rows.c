@@ -49,6 +49,12 @@ static const struct nd_field interval_rows[] = {
 	       "an edge."),
 	ND_U64(I, transactions, ND_M_COUNT, COLUMN, "transactions",
 	       "Answers that came back to the asking end."),
+	ND_U64(I, rtt_count, ND_M_COUNT, COLUMN, "samples",
+	       "Round trips that ended in the interval and that the figures behind are made of."),
+	ND_F64(I, rtt_p50_us, ND_M_US, COLUMN, "p50",
+	       "Their median, each from when its request was to be sent if there was a schedule; null with fewer than 20."),
+	ND_F64(I, rtt_p99_us, ND_M_US, COLUMN, "p99", "99 % of them were not longer; null with fewer than 1000."),
+	ND_F64(I, rtt_max_us, ND_M_US, COLUMN, "max", "The longest of them."),
 	ND_ROWS_END
 };
 
@@ -177,6 +183,8 @@ static const struct nd_field direction_rows[] = {
 	ND_U64(D, failed_flows, ND_M_COUNT, COLUMN, "failed flows",
 	       "Flows that an error ended early."),
 	ND_RTT_ROWS(D),
+	ND_OPTGROUP(struct nd_latency, D, latency, 0, NULL,
+	       "Times of requests in full, where this end asked.", &nd_latency_table),
 	ND_F64(D, sender_cpu_s_per_gb, ND_M_CPU_S_PER_GB, COLUMN, NULL,
 	       "Busy core-seconds of the sender's whole machine per 10^9 payload bytes "
 	       "received, all directions "
@@ -237,6 +245,8 @@ static const struct nd_field result_rows[] = {
 	ND_F64(R, ends_apart_us, ND_M_US, TEXT, "ends began within",
 	       "Between both ends' first edges, give or take half of clock_rtt_us; null when that is "
 	       "unknown."),
+	ND_F64(R, setup_ms, ND_M_MS, 0, NULL,
+	       "From when flows began to be opened until all were open, at the end that reports; before the test."),
 	ND_LIST(R, directions, 0, NULL,
 	       "One per traffic of the plan, both ends joined.", &nd_direction_table),
 	ND_LIST(R, warnings, 0, NULL, "What spoils, or may spoil, the result.", &nd_warning_table),

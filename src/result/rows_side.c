@@ -124,7 +124,7 @@ static const struct nd_field part_rows[] = {
 	       "Receive buffer in force on the first flow, likewise doubled."),
 	ND_U64(P, path_mtu_bytes, ND_M_BYTES, TEXT, "path MTU",
 	       "Largest packet the path carries, first flow."),
-	ND_STR(P, peer_address, 0, NULL, "Address that the first flow of this end connected to; null at the end that accepted."),
+	ND_STR(P, peer_address, 0, NULL, "Address that the first flow of this end connected to; at the end that accepted, the other end's if it told no result, else null."),
 	ND_BOOL(P, nodelay, 0, "TCP_NODELAY", "TCP_NODELAY was in force."),
 	ND_RTT_ROWS(P),
 	ND_F64(P, rtt_stddev_us, ND_M_US, ND_HIDE_PEER, NULL, "Standard deviation of round trips."),

@@ -121,7 +121,7 @@ uint64_t nd_fds_needed(const struct nd_plan *plan, const struct nd_lane *lanes)
 	uint64_t n = 0;
 
 	for (uint64_t i = 0; i < plan->workloads; i++)
-		n += plan->workload[i].flows * nd_layout_halves(&lanes[i]);
+		n += plan->workload[i].flows * nd_layout_halves(&lanes[i], true);
 	return n;
 }
 

@@ -134,6 +134,7 @@ void nd_run_interval(const struct nd_run *r, unsigned workload, uint32_t i,
 	};
 	for (uint32_t k = 0; k < r->worker_n; k++)
 		worker_interval(r, &r->workers[k], workload, i, ret);
+	nd_beat_interval(r, workload, i, ret);
 }
 
 /* ---- totals */
@@ -482,6 +483,21 @@ static const char *peer_of(const struct nd_run *r, struct nd_arena *a)
 	return nd_arena_dup(a, nd_addr_text(&peer, false, text, sizeof(text)));
 }
 
+static struct nd_tcp_last last_of(const struct nd_tcp_sample *s)
+{
+	return (struct nd_tcp_last){ .is_known = true,
+				     .rto_us = s->rto_us,
+				     .ato_us = s->ato_us,
+				     .pmtu_bytes = s->pmtu_bytes,
+				     .rcv_ssthresh = s->rcv_ssthresh,
+				     .rtt_us = s->rtt_us,
+				     .rttvar_us = s->rttvar_us,
+				     .snd_ssthresh = s->snd_ssthresh,
+				     .cwnd_segments = s->cwnd_segments,
+				     .reordering = s->reordering,
+				     .retransmits = s->retransmits };
+}
+
 /* What was in force on the lane's sockets when they were closed, read from the first. */
 static void lane_facts(const struct nd_run *r, unsigned lane, struct nd_arena *a, struct nd_part *p)
 {
@@ -496,6 +512,8 @@ static void lane_facts(const struct nd_run *r, unsigned lane, struct nd_arena *a
 		p->rcvbuf_bytes = f->rcvbuf_bytes;
 		p->path_mtu_bytes = f->path_mtu_bytes;
 		p->nodelay = f->nodelay;
+		if (w->has_only[lane])
+			p->last = last_of(&w->only[lane]);
 		p->tcp.cc = nd_arena_dup(a, f->cc);
 		if (!p->active && r->cfg.plan->face)
 			p->tcp.retransmits = w->retransmitted[lane];
@@ -598,6 +616,8 @@ int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a, struct 
 		e = lane_tcp(r, lane, ret);
 	if (e == 0)
 		e = lane_rtt(r, lane, a, ret);
+	if (e == 0)
+		e = nd_collect_latency(r, lane, a, &ret->latency);
 	if (e == 0)
 		e = lane_calls(r, lane, ret);
 	if (e < 0)

@@ -60,6 +60,21 @@ struct nd_tcp_end {
 	uint32_t retransmits, rtt_us, cwnd_segments;
 };
 
+/* Round trips of single intervals: a worker fills one after the other, the main thread empties them. */
+#define ND_BEATS 4u
+
+struct nd_beat {
+	struct nd_hist *hist; /* owned */
+	uint32_t interval;    /* that it is filled for; writer: the worker, while it is free */
+	_Atomic bool taken;   /* writer: the worker sets it (relaxed), main clears it (release) */
+};
+
+/* What an interval's round trips came to; .count 0: none, or not known. */
+struct nd_beat_sum {
+	uint64_t count;
+	double p50_us, p99_us, max_us;
+};
+
 /* A socket on its way from the main thread to the worker that owns its flow. */
 struct nd_gift {
 	uint64_t flow;
@@ -83,6 +98,8 @@ struct nd_worker {
 	size_t state_bytes;
 	uint64_t flow_n, closed_n;            /* flows, not slots; of them, done */
 	struct nd_seq *seqs;                  /* owned: datagram receivers */
+	void *frame_states;                   /* owned: two for each slot; NULL: the frame has none */
+	struct nd_samples *samples; /* owned; NULL: none are kept. Drained by the sampler. */
 	uint32_t lane_slot[ND_MAX_WORKLOADS]; /* first slot of each lane, and how many */
 	uint32_t lane_slots[ND_MAX_WORKLOADS];
 	struct nd_series series[ND_MAX_WORKLOADS];
@@ -90,11 +107,15 @@ struct nd_worker {
 	struct nd_tcp_tally tcp[ND_MAX_WORKLOADS];
 	/* round trips of the measured window, and all others; io.rtt points to the one in use */
 	struct nd_hist *rtt_window[ND_MAX_WORKLOADS], *rtt_rest[ND_MAX_WORKLOADS];
+	struct nd_hist *response[ND_MAX_WORKLOADS], *late[ND_MAX_WORKLOADS]; /* of the window */
+	struct nd_beat beat[ND_MAX_WORKLOADS][ND_BEATS]; /* NULL hist: none here */
 	/* datagrams sent in the measured window; NULL: none here */
 	struct nd_hist *gap[ND_MAX_WORKLOADS], *burst[ND_MAX_WORKLOADS];
 	struct nd_net_facts
 		facts[ND_MAX_WORKLOADS]; /* first socket of each lane; strings in .arena */
 	bool has_facts[ND_MAX_WORKLOADS];
+	struct nd_tcp_sample only[ND_MAX_WORKLOADS]; /* of a run's only flow, .has_only */
+	bool has_only[ND_MAX_WORKLOADS];
 	uint64_t
 		retransmitted[ND_MAX_WORKLOADS]; /* by an end that is not active, with .has_facts */
 	struct nd_arena arena;
@@ -133,6 +154,8 @@ struct nd_run {
 	uint16_t *owner;           /* owned: worker of each flow; NULL: open-ended */
 	uint32_t *slot;   /* owned: first slot of each flow at its worker; NULL: open-ended */
 	uint64_t given_n; /* main thread only */
+	struct nd_beat_sum *beats[ND_MAX_WORKLOADS]; /* owned; main thread only */
+	uint32_t beat_n, beat_room;
 
 	/* commands; writer: the main thread, before it writes the worker's wake_fd */
 	_Atomic uint64_t start_ns; /* 0: not yet */
@@ -175,7 +198,7 @@ uint32_t nd_layout_owner(const struct nd_run *r, uint64_t flow);
 int nd_layout_route(const struct nd_run *r, uint64_t flow, uint64_t *ret_at);
 struct nd_flow *nd_layout_grow(struct nd_worker *w, uint64_t flow); /* open-ended; NULL: no room */
 struct nd_flow *nd_layout_flow(struct nd_worker *w, uint64_t flow); /* first slot; NULL: not ours */
-unsigned nd_layout_halves(const struct nd_lane *lane);
+unsigned nd_layout_halves(const struct nd_lane *lane, bool active);
 ND_MUST_CHECK int nd_layout_flows(struct nd_worker *w, struct nd_err *err);
 void nd_layout_done(struct nd_worker *w);
 /* route.c */
@@ -205,6 +228,16 @@ ND_MUST_CHECK int nd_lanes_fill(const struct nd_plan *plan, struct nd_lane *lane
 uint64_t nd_fds_needed(const struct nd_plan *plan, const struct nd_lane *lanes);
 ND_MUST_CHECK int nd_fds_judge(const struct nd_plan *plan, const struct nd_lane *lanes,
 			       uint32_t workers, struct nd_err *err);
+/* beat.c: round trips per interval. */
+ND_MUST_CHECK int nd_beat_new(struct nd_worker *w, unsigned lane); /* -ENOMEM */
+void nd_beat_next(struct nd_worker *w, uint32_t interval);         /* the worker, at an edge */
+void nd_beat_collect(struct nd_run *r);                            /* the main thread */
+void nd_beat_interval(const struct nd_run *r, unsigned lane, uint32_t i,
+		      struct nd_interval_sample *ret);
+void nd_beat_done(struct nd_worker *w, unsigned lane);
+/* latency.c: times of a lane that asks, for the result. NULL: it does not. */
+ND_MUST_CHECK int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a,
+				     struct nd_latency **ret);
 /* collect.c: what one workload came to, after the workers have ended. */
 ND_MUST_CHECK int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a,
 				  struct nd_part *ret, struct nd_err *err);

@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/fd.h"
 #include "run/int.h"
 
-unsigned nd_layout_halves(const struct nd_lane *lane)
+unsigned nd_layout_halves(const struct nd_lane *lane, bool active)
 {
-	return lane->load->halves > 1 ? lane->load->halves : 1;
+	return active && lane->load->halves > 1 ? lane->load->halves : 1;
 }
 
 /* ---- who owns what, worked out by the main thread */
@@ -90,7 +91,7 @@ int nd_layout_plan(struct nd_run *r, struct nd_err *err)
 
 		r->owner[f] = (uint16_t)w;
 		r->slot[f] = count[w];
-		count[w] += nd_layout_halves(&r->lanes[lane]);
+		count[w] += nd_layout_halves(&r->lanes[lane], nd_is_active(r, lane));
 	}
 	free(count);
 	return 0;
@@ -139,6 +140,36 @@ static int init_load(const struct nd_worker *w, struct nd_flow *f)
 	return lane->load->init(f->load, &cfg);
 }
 
+static size_t frame_bytes(const struct nd_lane *lane)
+{
+	return (lane->frame->state_bytes + 15) / 16 * 16;
+}
+
+static size_t most_frame_bytes(const struct nd_run *r)
+{
+	size_t most = 0;
+
+	for (unsigned i = 0; i < r->lane_n; i++)
+		most = ND_MAX(most, frame_bytes(&r->lanes[i]));
+	return most;
+}
+
+/* What the frame keeps for both directions of a slot. */
+static void frame_states(const struct nd_worker *w, const struct nd_lane *lane, struct nd_flow *f)
+{
+	size_t each = most_frame_bytes(w->run);
+	char *at = w->frame_states;
+
+	f->tx.samples = f->rx.samples = w->samples;
+	f->tx.spread_bytes = f->rx.spread_bytes = lane->workload->spread_bytes;
+	f->rx.silent = lane->workload->silent;
+	if (!at)
+		return;
+	at += (size_t)(f - w->flows) * 2 * each;
+	f->tx.own = at;
+	f->rx.own = at + each;
+}
+
 /* All slots of flow number @flow, the first of which is @f; @at: which of the worker's flows it is. */
 static int init_flow(struct nd_worker *w, unsigned lane_at, uint64_t flow, struct nd_flow *f,
 		     uint64_t at)
@@ -146,7 +177,7 @@ static int init_flow(struct nd_worker *w, unsigned lane_at, uint64_t flow, struc
 	const struct nd_run *r = w->run;
 	const struct nd_lane *lane = &r->lanes[lane_at];
 
-	for (unsigned h = 0; h < nd_layout_halves(lane); h++) {
+	for (unsigned h = 0; h < nd_layout_halves(lane, nd_is_active(r, lane_at)); h++) {
 		f[h].fd = f[h].listen_fd = -1;
 		f[h].number = (uint32_t)(flow - lane->workload->first_flow);
 		f[h].workload = (uint8_t)lane_at;
@@ -158,6 +189,7 @@ static int init_flow(struct nd_worker *w, unsigned lane_at, uint64_t flow, struc
 		f[h].tx.message_bytes = lane->workload->message_bytes;
 		f[h].rx.message_bytes = lane->workload->message_bytes;
 		f[h].rx.seq = nd_is_datagram(lane) ? &w->seqs[at] : NULL;
+		frame_states(w, lane, &f[h]);
 	}
 	return init_load(w, f);
 }
@@ -183,7 +215,7 @@ static int fill_lane(struct nd_worker *w, unsigned lane_at, struct nd_err *err)
 		if (e < 0)
 			return refused(lane, e, err);
 		w->active_left += nd_is_active(r, lane_at);
-		w->io.flow_count += nd_layout_halves(lane);
+		w->io.flow_count += nd_layout_halves(lane, nd_is_active(r, lane_at));
 	}
 	w->lane_slots[lane_at] = w->io.flow_count - w->lane_slot[lane_at];
 	return 0;
@@ -203,7 +235,7 @@ static uint64_t count_own(const struct nd_worker *w, uint64_t *ret_slots, bool *
 
 		for (uint64_t f = wl->first_flow; r->owner && f < wl->first_flow + wl->flows; f++)
 			own += r->owner[f] == w->index;
-		*ret_slots += own * nd_layout_halves(&r->lanes[i]);
+		*ret_slots += own * nd_layout_halves(&r->lanes[i], nd_is_active(r, i));
 		*ret_datagrams |= own > 0 && nd_is_datagram(&r->lanes[i]);
 		n += own;
 	}
@@ -224,6 +256,12 @@ int nd_layout_flows(struct nd_worker *w, struct nd_err *err)
 	w->flows = calloc(ND_MAX(slots, 1), sizeof(*w->flows));
 	w->load_states = calloc(own, ND_MAX(w->state_bytes, 1u));
 	w->seqs = datagrams ? calloc(own, sizeof(*w->seqs)) : NULL;
+	if (most_frame_bytes(r)) {
+		w->frame_states = calloc(ND_MAX(slots, 1), 2 * most_frame_bytes(r));
+		if (!w->frame_states)
+			return nd_fail(err, -ENOMEM, "no memory for %llu flows",
+				       (unsigned long long)own);
+	}
 	if (!w->flows || !w->load_states || (datagrams && !w->seqs))
 		return nd_fail(err, -ENOMEM, "no memory for %llu flows", (unsigned long long)own);
 	w->io.flows = w->flows;
@@ -252,6 +290,7 @@ void nd_layout_done(struct nd_worker *w)
 	free(w->flows);
 	free(w->load_states);
 	free(w->seqs);
+	free(nd_take_ptr(w->frame_states));
 	w->flows = NULL;
 	w->load_states = NULL;
 	w->seqs = NULL;

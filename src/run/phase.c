@@ -85,6 +85,7 @@ static void mark(struct nd_worker *w, uint64_t now_ns)
 	const struct nd_run *r = w->run;
 	uint32_t at = ND_MIN(w->marks, w->series[0].room - 1);
 
+	nd_beat_next(w, at);
 	/* lane 0 last: its length is what the main thread goes by */
 	for (unsigned i = r->lane_n; i-- > 0;) {
 		if (w->tcp[i].rtt)
@@ -172,8 +173,20 @@ static void set_edge(struct nd_worker *w, uint64_t now_ns)
 		w->io.edge_ns = ND_MIN(edge_ns, w->sample_ns);
 }
 
+/* By the schedule: true edges are later, and differ from worker to worker. */
+static void set_due(struct nd_worker *w)
+{
+	const struct nd_schedule *s = &w->run->schedule;
+
+	for (unsigned i = 0; i < w->run->lane_n; i++) {
+		w->io.due[i].from_ns = w->start_ns + s->bound[ND_PHASE_WARMUP];
+		w->io.due[i].to_ns = w->start_ns + s->bound[ND_PHASE_MEASURE];
+	}
+}
+
 void nd_phase_begin(struct nd_worker *w, uint64_t now_ns)
 {
+	set_due(w);
 	mark(w, now_ns);
 	pass_phases(w);
 	if (w->edge_rel_ns == 0)
@@ -272,7 +285,9 @@ void nd_phase_flow_done(struct nd_io *io, struct nd_flow *f)
 	atomic_store_explicit(&w->closed, w->closed_n, memory_order_relaxed);
 	if (io->open_ended && w->closed_n == w->flow_n)
 		tell_main(w);
-	if (!f->active || f->half != 0 || w->active_left == 0)
+	/* of two halves the one that reads is done last */
+	if (!f->active || f->half + 1u != nd_layout_halves(&w->run->lanes[f->workload], true) ||
+	    w->active_left == 0)
 		return;
 	if (--w->active_left == 0)
 		nd_worker_publish(w, ND_WORKER_SENT);

@@ -71,6 +71,7 @@ int nd_run_result(struct nd_run *r, struct nd_arena *a, struct nd_side *ret, str
 	struct nd_part *parts;
 
 	nd_sampler_stop(r);
+	nd_beat_collect(r);
 	if (!r->has_after)
 		r->has_after = nd_os_sample(r->os, &r->after) == 0;
 	ret->threads = r->worker_n;

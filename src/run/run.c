@@ -76,6 +76,9 @@ static int make_worker(struct nd_run *r, uint32_t index, struct nd_err *err)
 	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->wake_fd < 0)
 		return nd_sysfail(err, "eventfd");
+	if (r->cfg.plan->keep_samples && r->cfg.end == ND_CLIENT &&
+	    nd_samples_new(r->cfg.plan->sample_every, &w->samples) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for samples");
 	if (r->own_tables && r->cfg.end == ND_SERVER &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, w->pair) < 0)
 		return nd_sysfail(err, "socket pair");
@@ -280,6 +283,7 @@ enum nd_run_state nd_run_poll(struct nd_run *r)
 
 	(void)!read(r->main_fd, &n, sizeof(n)); /* nothing there: the state is read all the same */
 	n = (uint64_t)least_state(r);
+	nd_beat_collect(r);
 	if (n == ND_WORKER_SENT && has_flows(r, true))
 		close_window(r);
 	return states[n];
@@ -323,6 +327,16 @@ void nd_run_finish(struct nd_run *r, uint64_t quiet_ns, uint64_t deadline_ns)
 	wake_all(r);
 }
 
+size_t nd_run_take_samples(struct nd_run *r, struct nd_samples **ret, size_t room)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < r->worker_n && n < room; i++)
+		if (r->workers[i].samples)
+			ret[n++] = nd_take_ptr(r->workers[i].samples);
+	return n;
+}
+
 void nd_run_stop(struct nd_run *r)
 {
 	atomic_store_explicit(&r->stop, true, memory_order_release);
@@ -344,10 +358,14 @@ static void free_worker(struct nd_worker *w, unsigned lanes)
 		nd_hist_free(w->rtt_rest[i]);
 		nd_hist_free(w->gap[i]);
 		nd_hist_free(w->burst[i]);
+		nd_hist_free(w->response[i]);
+		nd_hist_free(w->late[i]);
+		nd_beat_done(w, i);
 		nd_hist_free(w->tcp[i].rtt);
 		free(w->retransmits[i]);
 	}
 	nd_layout_done(w);
+	nd_samples_free(w->samples);
 	nd_arena_done(&w->arena);
 	pthread_mutex_destroy(&w->lock);
 }
@@ -368,6 +386,8 @@ void nd_run_free(struct nd_run *r)
 	}
 	for (unsigned i = 0; i < r->lane_n; i++)
 		free(r->tx_buf[i]);
+	for (unsigned i = 0; i < r->lane_n; i++)
+		free(r->beats[i]);
 	free(r->workers);
 	free(r->given);
 	free(r->owner);

@@ -12,6 +12,22 @@
 #include "base/time.h"
 #include "run/int.h"
 
+#define DRAIN_NS (20 * ND_NS_PER_MS)
+
+/* Samples that are kept go to their file now and then. Return: do any? */
+static bool drain_samples(struct nd_run *r)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		if (r->workers[i].samples && r->cfg.plan->sample_every) {
+			nd_samples_drain(r->workers[i].samples);
+			any = true;
+		}
+	}
+	return any;
+}
+
 /* Until the end of a phase, or until the window is over early. False: the run was stopped. The schedule is settled
  * when the start is told, so it is read behind that. */
 static bool sleep_until(struct nd_run *r, enum nd_phase phase)
@@ -29,6 +45,8 @@ static bool sleep_until(struct nd_run *r, enum nd_phase phase)
 			return true;
 		if (start && nd_ns_until(at) == 0)
 			return true;
+		if (drain_samples(r))
+			at = ND_MIN(at, nd_now_ns() + DRAIN_NS);
 		if (poll(&p, 1, nd_ms_until(at)) > 0)
 			(void)!read(r->sampler_fd, &n, sizeof(n)); /* woken: look again */
 	}

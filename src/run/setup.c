@@ -255,7 +255,7 @@ static int start_some(struct opener *o)
 
 		if (r < 0)
 			return r;
-		halves = nd_layout_halves(lane_of(o->w, f));
+		halves = nd_layout_halves(lane_of(o->w, f), f->active);
 		o->next += halves;
 	}
 	return 0;

@@ -15,6 +15,23 @@
 #define GOODBYE_NS  (long)(3 * ND_NS_PER_MS)
 #define FAREWELL_NS ND_NS_PER_S
 
+/* Requests with an intended instant have more than one time; those of any kind are told by the interval. */
+static int open_times(struct nd_worker *w, unsigned lane)
+{
+	struct nd_by_due *d = &w->io.due[lane];
+	int e = nd_beat_new(w, lane);
+
+	if (e < 0 || w->run->lanes[lane].load->halves <= 1)
+		return e;
+	if (nd_hist_new(&w->response[lane]) < 0 || nd_hist_new(&w->late[lane]) < 0)
+		return -ENOMEM;
+	d->service[0] = w->rtt_rest[lane];
+	d->service[1] = w->rtt_window[lane];
+	d->response[1] = w->response[lane];
+	d->late[1] = w->late[lane];
+	return 0;
+}
+
 static int open_series(struct nd_worker *w)
 {
 	const struct nd_run *r = w->run;
@@ -39,6 +56,8 @@ static int open_series(struct nd_worker *w)
 		    (nd_hist_new(&w->rtt_window[i]) < 0 || nd_hist_new(&w->rtt_rest[i]) < 0))
 			return -ENOMEM;
 		w->io.rtt[i] = w->rtt_rest[i];
+		if (lane->load->round_trips && open_times(w, i) < 0)
+			return -ENOMEM;
 		if (nd_is_datagram(lane) && !lane->load->round_trips &&
 		    (nd_hist_new(&w->gap[i]) < 0 || nd_hist_new(&w->burst[i]) < 0))
 			return -ENOMEM;
@@ -232,16 +251,12 @@ static void measure(struct nd_worker *w)
 }
 
 /* An end that answers, or reads, has sent little; tools with one connection show it all the same. */
-static uint64_t answers_retransmits(const struct nd_worker *w, unsigned lane,
-				    const struct nd_flow *f)
+static bool sample_only(const struct nd_worker *w, unsigned lane, const struct nd_flow *f,
+			struct nd_tcp_sample *ret)
 {
-	struct nd_tcp_sample s;
-
-	if (nd_is_active(w->run, lane) || w->run->flow_n > 1 || w->run->cfg.plan->open_ended ||
-	    !(w->run->lanes[lane].transport->caps & ND_NET_TCP_INFO) ||
-	    nd_tcp_sample(f->fd, &s) < 0)
-		return ND_UNKNOWN;
-	return s.retransmits;
+	return w->run->cfg.plan->face && w->run->flow_n == 1 && !w->run->cfg.plan->open_ended &&
+	       (w->run->lanes[lane].transport->caps & ND_NET_TCP_INFO) &&
+	       nd_tcp_sample(f->fd, ret) == 0;
 }
 
 static void read_facts(struct nd_worker *w)
@@ -253,7 +268,10 @@ static void read_facts(struct nd_worker *w)
 			continue;
 		w->has_facts[i] = nd_net_facts(f->fd, w->run->lanes[i].transport, &w->arena,
 					       &w->facts[i]) == 0;
-		w->retransmitted[i] = answers_retransmits(w, i, f);
+		w->has_only[i] = sample_only(w, i, f, &w->only[i]);
+		w->retransmitted[i] = w->has_only[i] && !nd_is_active(w->run, i)
+					      ? w->only[i].retransmits
+					      : ND_UNKNOWN;
 	}
 }
 

@@ -168,10 +168,7 @@ static void on_explain(void *user, int error, struct nd_err *err)
 	char limit[32];
 
 	if (nd_netperf_of(c->plan))
-		(void)nd_fail(err, error,
-			      "establish control: are you sure there is a netserver listening on "
-			      "%s at port %llu?",
-			      host, port);
+		nd_netclient_explain(c->plan, &c->to[0], error, err);
 	else if (error == -ECONNREFUSED && c->plan->face)
 		(void)nd_fail(err, error, "connection refused: is a receiver running on %s?", host);
 	else if (error == -ECONNREFUSED)
@@ -327,8 +324,9 @@ static void on_over(void *user)
 	} else if (!t->told_result && !t->peer_side) { /* it asked for nothing that is measured */
 		c->result->partial = false;
 		c->result->partial_reason = NULL;
-	} else if (c->result->partial) {
-		c->ending = ND_END_PARTIAL;
+	} else {
+		nd_netclient_tell(c->plan, c->result);
+		c->ending = nd_outcome_ending(c->result, &c->err);
 	}
 }
 
@@ -460,6 +458,8 @@ static int find_addresses(struct client *c, struct nd_err *err)
 	int r = nd_addr_resolve(plan->host, plan->port, plan->af, false, c->to, ADDRESSES_MAX,
 				&c->to_n, err);
 
+	if (r < 0 && nd_netperf_of(plan))
+		nd_netclient_explain(plan, NULL, r, err);
 	return r < 0 ? r : nd_routes_resolve(&c->routes, plan, err);
 }
 
@@ -497,7 +497,7 @@ int nd_session_client(const struct nd_session *how, struct nd_err *err)
 			      result.partial_reason ? result.partial_reason : "ended early");
 	if (how->interrupted && c.signal_ns)
 		*how->interrupted = true;
-	if (ending == ND_END_DONE || ending == ND_END_PARTIAL)
+	if (ending == ND_END_DONE || ending == ND_END_PARTIAL || ending == ND_END_DAMAGED)
 		how->finished(how->user, &result);
 	tear_down(&c);
 	nd_result_done(&result);

@@ -56,6 +56,7 @@ int nd_exit_code(const struct nd_plan *plan, enum nd_ending ending)
 	const int codes[] = {
 		[ND_END_DONE] = 0,
 		[ND_END_PARTIAL] = plan->face ? 0 : 1,
+		[ND_END_DAMAGED] = 1,
 		[ND_END_FAILED] = 1,
 		[ND_END_USAGE] = plan->exits.usage ?: 2,
 		[ND_END_PEER] = plan->exits.peer ?: 3,

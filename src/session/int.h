@@ -107,12 +107,15 @@ struct nd_test {
 	uint32_t intervals_told;
 	uint64_t flows_told;
 	uint64_t prepared_ns; /* when flows began to open */
+	uint64_t ready_ns;    /* when all were open; 0: they are not */
 	bool told_ready, told_sent, told_result;
 	bool had_run; /* got as far as a run */
 	uint64_t started_unix_ms;
 
 	struct nd_arena arena; /* of .side */
 	struct nd_side side;   /* this end's, when .told_result */
+	struct nd_samples *samples[ND_RESULT_SAMPLES]; /* owned: of this end's workers */
+	size_t samples_n;
 	uint64_t overlapped;   /* kept by the server */
 	char name_version[32];
 
@@ -165,6 +168,8 @@ ND_MUST_CHECK int nd_outcome_side(struct nd_test *t, struct nd_err *err);
  * into the test, but for .plan. */
 ND_MUST_CHECK int nd_outcome_result(const struct nd_test *t, struct nd_result *ret,
 				    struct nd_err *err);
+/** nd_outcome_ending() - how a session ends by what this result says of itself; @err says why for ND_END_DAMAGED. */
+enum nd_ending nd_outcome_ending(const struct nd_result *r, struct nd_err *err);
 /** nd_outcome_copy() - deep copy by field rows. */
 ND_MUST_CHECK int nd_outcome_copy(const struct nd_table *table, void *base, struct nd_arena *a);
 

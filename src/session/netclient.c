@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What is different in a client's session when it speaks netperf's language: where data goes, and its first socket. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "session/netserver.h"
 
 /* A control connection and a flow each, to the same host: what the server tells makes their ports. */
@@ -81,6 +83,61 @@ int nd_netclient_source(const struct nd_plan *plan, const struct nd_addr *to, st
 	}
 	nd_addr_set_port(from, (uint16_t)n->local_port);
 	return 1;
+}
+
+static const char *family_name(enum nd_af af)
+{
+	return af == ND_AF_IPV6 ? "AF_INET6" : af == ND_AF_IPV4 ? "AF_INET" : "AF_UNSPEC";
+}
+
+void nd_netclient_explain(const struct nd_plan *plan, const struct nd_addr *to, int error,
+			  struct nd_err *err)
+{
+	const struct nd_netperf *n = nd_netperf_of(plan);
+	const char *host = plan->host;
+	unsigned long long port = plan->port;
+	const struct nd_err why = *err;
+
+	if (!to) {
+		(void)nd_fail(err, error,
+			      "resolve_host: could not resolve host '%.80s' port '%llu' af %s\n%s\n"
+			      "Netperf could not resolve %.80s as a host name",
+			      host, port, family_name(plan->af), why.text, host);
+		return;
+	}
+	(void)nd_fail(err, error,
+		      "establish control: are you sure there is a netserver listening on %.80s at "
+		      "port %llu?\nestablish_control could not establish the control connection "
+		      "from %.64s port %llu address family %s to %.80s port %llu address family %s",
+		      host, port, n && n->local_host ? n->local_host : "0.0.0.0",
+		      n ? (unsigned long long)n->local_port : 0ull,
+		      family_name(n ? n->control_af : ND_AF_ANY), host, port,
+		      family_name(family_of(to)));
+}
+
+void nd_netclient_tell(const struct nd_plan *plan, const struct nd_result *r)
+{
+	const struct nd_netperf *n = nd_netperf_of(plan);
+	const struct nd_part *p = nd_result_part(r->client, 0);
+	const struct nd_tcp_last *t = p ? &p->last : NULL;
+	char line[160];
+
+	if (!n || !n->shows_tcp_info || !t || !t->is_known)
+		return;
+#define SHOW(...)                                                \
+	do {                                                     \
+		(void)snprintf(line, sizeof(line), __VA_ARGS__); \
+		nd_log_line("", line);                           \
+	} while (0)
+#define U(member) ((unsigned long long)t->member)
+	SHOW("tcpi_rto %llu tcpi_ato %llu tcpi_pmtu %llu tcpi_rcv_ssthresh %llu", U(rto_us),
+	     U(ato_us), U(pmtu_bytes), U(rcv_ssthresh));
+	/* the fourth name has always been spelt so */
+	SHOW("tcpi_rtt %llu tcpi_rttvar %llu tcpi_snd_ssthresh %llu tpci_snd_cwnd %llu", U(rtt_us),
+	     U(rttvar_us), U(snd_ssthresh), U(cwnd_segments));
+	SHOW("tcpi_reordering %llu tcpi_total_retrans %llu", U(reordering), U(retransmits));
+#undef U
+#undef SHOW
 }
 
 int nd_netclient_socket(struct nd_plan *plan, struct nd_addr *peer, struct nd_socket_facts *ret,

@@ -286,13 +286,30 @@ static int go_to_background(const struct alone *s, struct nd_err *err)
 	return daemon(1, 0) < 0 ? nd_sysfail(err, "going to the background") : 0;
 }
 
+/* In the words that scripts look for. */
+static int explain(const struct alone *s, int code, struct nd_err *err)
+{
+	static const char *const families[] = {
+		[ND_AF_ANY] = "AF_UNSPEC", [ND_AF_IPV4] = "AF_INET", [ND_AF_IPV6] = "AF_INET6"
+	};
+	const struct nd_plan *p = s->server.plan;
+	const char *host = p->serve.listen.n ? p->serve.listen.v[0] : "IN(6)ADDR_ANY";
+
+	return nd_wrap(err, code, "Unable to start netserver with  '%s' port '%llu' and family %s",
+		       host, (unsigned long long)p->port, families[p->af]);
+}
+
 static int run(struct alone *s, struct nd_err *err)
 {
 	const struct nd_netperf *n = nd_netperf_of(s->server.plan);
 	bool stays = n->foreground || n->inetd;
 	int r = nd_netserver_bind(&s->server, err);
 
-	if (r == 0 && !stays)
+	if (r < 0)
+		return explain(s, r, err);
+	if (n->inetd) /* standard error may be the connection */
+		nd_log_set(ND_LOG_ERROR);
+	if (!stays)
 		r = go_to_background(s, err);
 	if (r == 0)
 		r = nd_loop_new(&s->loop, err);

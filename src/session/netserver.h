@@ -80,6 +80,12 @@ ND_MUST_CHECK int nd_netclient_source(const struct nd_plan *plan, const struct n
  * where data goes. */
 ND_MUST_CHECK int nd_netclient_socket(struct nd_plan *plan, struct nd_addr *peer,
 				      struct nd_socket_facts *ret, struct nd_err *err);
+/** nd_netclient_explain() - why there is no control connection. @to: one of the server's addresses, or NULL: there is
+ * none. @err: holds the cause. In the words that scripts look for. */
+void nd_netclient_explain(const struct nd_plan *plan, const struct nd_addr *to, int error,
+			  struct nd_err *err);
+/** nd_netclient_tell() - what is shown beside the report, if that was asked. */
+void nd_netclient_tell(const struct nd_plan *plan, const struct nd_result *r);
 /** nd_datasock_claim() - a datagram waits: nobody but its sender is heard any more. */
 void nd_datasock_claim(int fd);
 

@@ -243,10 +243,27 @@ static void fill_clock(const struct nd_test *t, struct nd_result *ret)
 
 	if (t->dialect->facts)
 		t->dialect->facts(t->dialog, &facts);
+	if (t->ready_ns)
+		ret->setup_ms = 1e3 * seconds_of(t->ready_ns - t->prepared_ns);
 	ret->same_host = facts.same_host;
 	ret->clock_offset_us = facts.clock_offset_us;
 	ret->clock_rtt_us = facts.clock_rtt_us;
 	ret->clock_drift_us = facts.clock_drift_us;
+}
+
+/* Who vanished is still known to the end that accepted it. */
+static int name_peer(const struct nd_test *t, struct nd_side *own, struct nd_arena *a)
+{
+	struct nd_part *part = own->parts.v;
+	char text[128];
+	const char *peer;
+
+	if (t->peer.len == 0)
+		return 0;
+	peer = nd_arena_dup(a, nd_addr_text(&t->peer, false, text, sizeof(text)));
+	for (uint64_t i = 0; i < own->parts.n; i++)
+		part[i].peer_address = part[i].peer_address ?: peer;
+	return peer ? 0 : -ENOMEM;
 }
 
 static int fill_sides(const struct nd_test *t, struct nd_result *ret)
@@ -260,6 +277,8 @@ static int fill_sides(const struct nd_test *t, struct nd_result *ret)
 		r = copy_side(&t->side, with_flows, &ret->arena, own);
 	if (r == 0 && t->peer_side)
 		r = copy_side(t->peer_side, with_flows, &ret->arena, peer);
+	else if (r == 0 && *own)
+		r = name_peer(t, *own, &ret->arena);
 	return r;
 }
 
@@ -310,6 +329,18 @@ static void judge(struct nd_result *r)
 	}
 }
 
+enum nd_ending nd_outcome_ending(const struct nd_result *r, struct nd_err *err)
+{
+	uint64_t corrupt = corrupt_bytes(r->client) + corrupt_bytes(r->server);
+
+	if (corrupt > 0) {
+		(void)nd_fail(err, -EBADMSG, "%llu bytes differ from what was sent",
+			      (unsigned long long)corrupt);
+		return ND_END_DAMAGED;
+	}
+	return r->partial ? ND_END_PARTIAL : ND_END_DONE;
+}
+
 int nd_outcome_result(const struct nd_test *t, struct nd_result *ret, struct nd_err *err)
 {
 	struct nd_result_ask ask = { 0 };
@@ -326,6 +357,8 @@ int nd_outcome_result(const struct nd_test *t, struct nd_result *ret, struct nd_
 	ret->partial_reason = nd_arena_dup(&ret->arena, t->reason);
 	ret->plan = t->plan;
 	ret->plan_table = &nd_plan_table;
+	ret->samples = t->samples;
+	ret->samples_n = t->samples_n;
 	ret->face = t->plan->face;
 	ret->face_table = t->plan->face_table;
 	fill_clock(t, ret);

@@ -95,7 +95,7 @@ int nd_session_receive(const struct nd_session *how, struct nd_err *err)
 	r = run(&s, err);
 	if (r < 0)
 		s.ending = ND_END_FAILED;
-	else if (s.ending == ND_END_FAILED || s.ending == ND_END_PEER)
+	else if (s.ending != ND_END_DONE && s.ending != ND_END_PARTIAL)
 		*err = s.err;
 	if (r < 0)
 		judge_address(how->plan, err, &s.ending);

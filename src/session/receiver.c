@@ -192,10 +192,15 @@ static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index,
 		r = nd_watch_new(v->loop, d->fd, on_door, d, &d->watch, err);
 	if (r == 0)
 		r = nd_watch_want(d->watch, true, false);
+	if (r < 0) { /* those that are counted are open */
+		nd_watch_free(d->watch);
+		nd_close_p(&d->fd);
+		return r;
+	}
 	if (is_data(&v->plan_ports[port_class]))
 		v->transports[d->datagram] = t->name;
-	v->door_n++; /* also when half-open: it is closed with the others */
-	return r;
+	v->door_n++;
+	return 0;
 }
 
 /* All ports of a class. Beside others, or where it can do without, one that cannot be had is named and left out. */
@@ -365,8 +370,11 @@ static void on_over(void *user)
 	if (nd_outcome_result(&v->test, &r, &err) < 0) {
 		v->ending = ND_END_FAILED;
 		v->err = err;
-	} else if (v->finished) {
-		v->finished(v->finished_user, &r);
+	} else {
+		if (nd_outcome_ending(&r, &v->err) == ND_END_DAMAGED)
+			v->ending = ND_END_DAMAGED;
+		if (v->finished)
+			v->finished(v->finished_user, &r);
 	}
 	nd_result_done(&r);
 }

@@ -75,7 +75,7 @@ static void narrow(struct nd_hunt *h)
 static bool has_stalled(const struct nd_hunt *h, const struct nd_hunt_trial *t)
 {
 	return t->asked_per_s > 0 && !nd_hunt_reached(t) &&
-	       t->asked_per_s <= REACHED * h->fastest_per_s;
+	       REACHED * t->asked_per_s <= h->fastest_per_s;
 }
 
 static void judge_passed(struct nd_hunt *h, const struct nd_hunt_trial *t)
@@ -100,7 +100,7 @@ static void judge_failed(struct nd_hunt *h, const struct nd_hunt_trial *t)
 	double rate = nd_hunt_reached(t) ? t->asked_per_s : t->offered_per_s;
 	bool first = h->failed_per_s <= 0;
 
-	if (t->asked_per_s > 0 && rate <= h->passed_per_s)
+	if (!(rate >= 0) || (t->asked_per_s > 0 && rate <= h->passed_per_s))
 		rate = t->asked_per_s;
 	if (first || rate < h->failed_per_s)
 		h->failed_per_s = rate;
@@ -165,10 +165,11 @@ static void take_retest(struct nd_hunt *h, const struct nd_hunt_trial *t, bool p
 void nd_hunt_take(struct nd_hunt *h, const struct nd_hunt_trial *t)
 {
 	bool passed = nd_hunt_passes(h, t->lost_ratio);
+	bool blank = !(t->offered_per_s >= 0); /* a sender that told no rate */
 
 	h->trials++;
 	h->fastest_per_s = fmax(h->fastest_per_s, t->offered_per_s); /* unknown does not count */
-	h->stalls = passed && has_stalled(h, t) ? h->stalls + 1 : 0;
+	h->stalls = blank || (passed && has_stalled(h, t)) ? h->stalls + 1 : 0;
 	if (h->stalls > 0 && h->stalls < STALLS)
 		h->phase =
 			h->phase == ND_HUNT_SEARCH ? ND_HUNT_AGAIN : h->phase; /* the same rate */

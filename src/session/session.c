@@ -13,6 +13,7 @@ int nd_session_run(struct nd_plan *plan, const struct nd_sink *sink,
 		[ND_VERB_STREAM] = nd_session_client,
 		[ND_VERB_RECEIVE] = nd_session_receive,
 		[ND_VERB_PACKETS] = nd_session_packets,
+		[ND_VERB_LATENCY] = nd_session_client,
 	};
 	const struct nd_session s = { plan, sink, finished, user, NULL };
 

@@ -113,6 +113,7 @@ static void tell_result(struct nd_test *t)
 	if (t->ops->measured)
 		t->ops->measured(t->user, &t->side);
 	t->told_result = true;
+	t->samples_n = nd_run_take_samples(t->run, t->samples, ND_COUNTOF(t->samples));
 	nd_test_feed(t, &ev);
 }
 
@@ -146,9 +147,10 @@ static void tell_ready(struct nd_test *t)
 	if (t->told_ready)
 		return;
 	t->told_ready = true;
+	t->ready_ns = nd_now_ns();
 	if (t->ops->ready)
 		t->ops->ready(t->user, nd_run_flows_ready(t->run),
-			      (nd_now_ns() - t->prepared_ns) / ND_NS_PER_US);
+			      (t->ready_ns - t->prepared_ns) / ND_NS_PER_US);
 	nd_test_feed(t, &ev);
 }
 
@@ -493,7 +495,10 @@ void nd_test_done(struct nd_test *t)
 	nd_test_drop_links(t, true);
 	nd_test_drop_timers(t);
 	nd_timer_free(t->reaper);
-	if (t->is_open)
+	for (size_t i = 0; i < t->samples_n; i++)
+		nd_samples_free(t->samples[i]);
+	t->samples_n = 0;
+	if (t->is_open && t->dialect->close)
 		t->dialect->close(t->dialog);
 	free(t->dialog);
 	t->dialog = NULL;

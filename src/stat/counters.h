@@ -29,7 +29,8 @@
 	X(rx_foreign)   /* datagrams that do not belong to the flow: not counted elsewhere */      \
 	X(rx_corrupt)   /* payload bytes that differ from the pattern (--verify) */                \
 	X(rx_highest)   /* highest sequence number + 1; summed over flows: datagrams known sent */ \
-	X(transactions) /* request/response pairs completed */
+	X(transactions) /* request/response pairs completed */                                     \
+	X(lost)         /* requests whose answers did not come in time */
 
 struct nd_counters {
 #define X(name) uint64_t name;

@@ -92,6 +92,22 @@ void nd_hist_record_n(struct nd_hist *h, uint64_t ns, uint64_t times)
 		record(h, ns, times);
 }
 
+void nd_hist_reset(struct nd_hist *h)
+{
+	uint64_t low = load(&h->min_ns), high = load(&h->max_ns);
+
+	if (low <= high) {
+		uint32_t to = bucket_of(ND_MIN(high, ND_HIST_MAX_NS));
+
+		for (uint32_t i = bucket_of(ND_MIN(low, ND_HIST_MAX_NS)); i <= to; i++)
+			store(&h->v[i], 0);
+	}
+	store(&h->sum_ns, 0);
+	store(&h->min_ns, UINT64_MAX);
+	store(&h->max_ns, 0);
+	store(&h->clipped, 0);
+}
+
 static int view_new(struct nd_hist_view *v, uint32_t n)
 {
 	*v = (struct nd_hist_view){ .min_ns = UINT64_MAX, .n = n };

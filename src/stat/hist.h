@@ -25,6 +25,8 @@ void nd_hist_free(struct nd_hist *h);
 /** nd_hist_record() - owner thread only, wait-free, <= 10 ns. 0 counts as 1 ns. */
 void nd_hist_record(struct nd_hist *h, uint64_t ns);
 void nd_hist_record_n(struct nd_hist *h, uint64_t ns, uint64_t times);
+/** nd_hist_reset() - empty again; while nobody records. */
+void nd_hist_reset(struct nd_hist *h);
 /** nd_hist_read() - copy into a view, any thread, while the owner records. -ENOMEM. */
 ND_MUST_CHECK int nd_hist_read(const struct nd_hist *h, struct nd_hist_view *ret);
 /** nd_hist_view_take() - nd_hist_read() and nd_hist_view_add() without the view in between. -ENOMEM. */

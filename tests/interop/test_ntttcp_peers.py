@@ -527,6 +527,25 @@ def test_serve_takes_tcp_and_udp(folder, netdyno, host, base, udp, sync):
     proc.wait(8 * slow())
 
 
+@WAY
+def test_serve_goes_on_without_a_taken_port(folder, netdyno, host, base, udp):
+    """A port in use is named, and the others are served: more than once."""
+    with host.socket(socket.AF_INET, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as taken:
+        taken.bind(("0.0.0.0", base + 1))
+        if not udp:
+            taken.listen()
+        proc = host.spawn([netdyno, "serve", "-p", base + 500, "--also", f"ntttcp:{base}+2"])
+        proc.wait_line("not served", 5 * slow())
+        poll("ports", lambda: host.listening(base) and host.listening(base - 1), 5 * slow())
+        for turn in (1, 2):
+            peer = ntttcp.start(folder, host, ["ntttcp", "-s127.0.0.1", "-P", 1, "-n", 1, "-t", 1,
+                                               "-p", base, *["-u"] * udp])
+            ntttcp.ended(peer, within=5)
+            poll(f"test {turn}", lambda n=turn: f"ntttcp test {n}: " in proc.stderr, 6 * slow())
+        proc.send_signal(signal.SIGINT)
+        proc.wait(8 * slow())
+
+
 def test_receiver_without_sync_has_no_sync_port(host, base, ours):
     ours("-r", "-N")
     for port in (base - 1, base + 1000, base + 1001):
@@ -568,6 +587,20 @@ def test_receiver_of_a_windows_sender_without_sync(host, base, ours, windows):
         peer.flood()
         ntttcp.ended(proc, within=6)
         assert "Totals" in proc.stdout
+
+
+@pytest.mark.parametrize("udp", [False, True], ids=["tcp", "udp"])
+@pytest.mark.parametrize("fill, code", [(b"A", 0), (b"B", 1)], ids=["A", "B"])
+def test_receiver_verifies(host, base, ours, fill, code, udp):
+    """-d: what is no letter A is told, and is no success."""
+    proc = ours("-r", "-t", 1, "-d", "-ns", "-l", 1000, *(["-u"] if udp else []), windows=True)
+    with Sender(host, base, ports=2, udp=udp) as peer:
+        peer.connect()
+        peer.flood(1000, fill)
+        ntttcp.ended(proc, code, within=6)
+        assert "Totals" in proc.stdout
+        assert ("data is corrupted" in proc.stdout) == (code != 0)
+        assert ("differ from what was sent" in proc.stderr) == (code != 0)
 
 
 def test_receiver_of_fewer_windows_threads_than_ports(host, base, ours):

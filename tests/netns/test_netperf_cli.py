@@ -16,7 +16,7 @@ NOT_SAID = ("Demo Mode not configured", "invalid option", "not compiled in")
 WRONG = [
     ("netperf -x", 1, "unknown option '-x'"),
     ("netperf -H", 1, "-H needs a value"),
-    ("netperf -t SCTP_RR", 1, "the test you requested (SCTP_RR) is unknown to this netperf"),
+    ("netperf -t SCTP_RR", 1, "The test you requested (SCTP_RR) is unknown to this netperf"),
     ("netperf -I 90", 255, "Only 95% and 99% confidence level is supported"),
     ("netperf -F ,a234567890123456789012345678901234", 255, "must be less than 32 characters"),
     ("netperf -t UDP_STREAM -- -m 65508", 1, "Message too long"),

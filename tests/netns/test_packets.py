@@ -282,6 +282,15 @@ def test_text_has_all_of_it(pair, netdyno):
     assert max(map(len, table.splitlines())) <= 100, table
 
 
+def test_pieces_are_not_called_packets(pair, netdyno):
+    done = pair.a.run([netdyno, "packets", pair.b.ip4, "-p", pair.server.port, *QUICK, "-q",
+                       "--gso", "64", "--gro", "on"], check=True)
+    if "sent by gso 64" not in done.stdout:
+        pytest.skip("no segmentation offload here")
+    assert "\n  Datagrams " in done.stdout and "\n  Packets " not in done.stdout, done.stdout
+    assert "per million datagrams" in done.stdout
+
+
 @pytest.mark.parametrize("engine", ["blocking", "epoll", "uring"])
 def test_every_engine_counts_calls_and_pieces(pair, packets, netdyno, engine):
     known = pair.a.run([netdyno, "packets", "--help"], check=True).stdout

@@ -42,6 +42,7 @@ def test_ten_thousand_flows_at_most(alone, slow):
     report = alone("-P", 10000, "-T", 2, "-t", "1s", "--warmup", "1s", "--max")
     d = check_report(report)
     assert d["flows"] == len(d["flow_rows"]) == 10000 and d["failed_flows"] == 0
+    assert 0 < report["setup_ms"] < 60000
 
 
 def test_memory_of_ten_thousand_flows(alone, slow):

@@ -315,6 +315,20 @@ def test_client_killed(pair, netdyno, stream_json, slow, when, way):
     assert not [line for line in established(pair)]
 
 
+def test_report_names_the_client_that_vanished(pair, netdyno, tmp_path, slow):
+    port, file = pair.b.free_port(), tmp_path / "report.json"
+    server = pair.b.spawn([netdyno, "serve", "-p", port, "--once", "-o", "json", "-O", file])
+    server.wait_line("listening", 10 * slow)
+    client = pair.a.spawn([netdyno, "stream", pair.b.ip4, "-p", port, "-t", "20s", "--warmup", 0,
+                           "--json-lines", "-i", "0.1s"])
+    client.wait_line('"event":"interval"', 20 * slow)
+    client.kill()
+    server.wait(20 * slow)
+    report = json.loads(file.read_text())
+    assert report["partial"] is True and report["client"] is None
+    assert [part["peer_address"] for part in report["server"]["parts"]] == [pair.a.ip4]
+
+
 def test_client_killed_at_the_end(pair, netdyno, stream_json, slow):
     """While the tail of a slow flow is on its way."""
     pair.a.rate("2mbit", queue_ms=20)

@@ -91,12 +91,50 @@ static void remembers_a_failure(void **state)
 	nd_str_done(NULL);
 }
 
+static void reads_utf8(void **state)
+{
+	/* clang-format off */
+	static const struct { const char *text; unsigned bytes; uint32_t c; bool control; } rows[] = {
+		{ "a",                1, 'a',      false },
+		{ "",                 1, 0,        true },
+		{ "\x1b",             1, 0x1b,     true },
+		{ "\x7f",             1, 0x7f,     true },
+		{ "\xc2\x9f",         2, 0x9f,     true },
+		{ "\xc2\xa0",         2, 0xa0,     false },
+		{ "\xdf\xbf",         2, 0x7ff,    false },
+		{ "\xe0\xa0\x80",     3, 0x800,    false },
+		{ "\xf4\x8f\xbf\xbf", 4, 0x10ffff, false },
+		{ "\xc1\xbf",         0, 0, false },     /* longer than needed */
+		{ "\xe0\x9f\xbf",     0, 0, false },
+		{ "\xf0\x8f\xbf\xbf", 0, 0, false },
+		{ "\xed\xa0\x80",     0, 0, false },     /* a surrogate */
+		{ "\xf4\x90\x80\x80", 0, 0, false },     /* beyond the last */
+		{ "\xbf",             0, 0, false },
+		{ "\xe2\x82",         0, 0, false },     /* cut */
+		{ "\xff",             0, 0, false },
+	};
+
+	/* clang-format on */
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		uint32_t c = 12345;
+
+		if (nd_utf8_read(rows[i].text, &c) != rows[i].bytes ||
+		    c != (rows[i].bytes ? rows[i].c : 12345))
+			fail_msg("row %zu: %u", i, c);
+		if (rows[i].bytes && nd_utf8_is_control(c) != rows[i].control)
+			fail_msg("row %zu is wrongly judged", i);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wraps_text),
 		cmocka_unit_test(grows),
 		cmocka_unit_test(remembers_a_failure),
+		cmocka_unit_test(reads_utf8),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

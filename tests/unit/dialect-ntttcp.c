@@ -223,6 +223,28 @@ static void receives_until_connections_end(void **state)
 	bench_free(b);
 }
 
+/* Datagrams that stop for a while are a slow sender's; behind a lost sync connection they are a dead one's. */
+static void receives_datagrams_until_their_sender_dies(void **state)
+{
+	struct bench *b = bench_new(false);
+
+	(void)state;
+	b->set.udp = true;
+	run_receiver(b, 60);
+	for (unsigned i = 0; i < 8; i++)
+		interval(b, i == 0);
+	expect(b, "");
+	down(b, 0, -ECONNRESET);
+	for (unsigned i = 0; i < 6; i++)
+		interval(b, i < 3);
+	expect(b, "");
+	interval(b, 0);
+	expect(b, "finish 0");
+	result(b, 1000);
+	expect_some(b, "done: no datagrams came any more");
+	bench_free(b);
+}
+
 static void tells_others_that_it_is_busy(void **state)
 {
 	struct bench *b = bench_new(false);
@@ -828,6 +850,7 @@ int main(void)
 		cmocka_unit_test(receives_a_warm_run),
 		cmocka_unit_test(receives_an_interrupted_run),
 		cmocka_unit_test(receives_until_connections_end),
+		cmocka_unit_test(receives_datagrams_until_their_sender_dies),
 		cmocka_unit_test(tells_others_that_it_is_busy),
 		cmocka_unit_test(takes_words_by_place),
 		cmocka_unit_test(agrees_on_a_time),

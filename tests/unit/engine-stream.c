@@ -235,6 +235,37 @@ static void moves_in_all_ways(void **state)
 				move_ways(&way_cases[i], tx_ways[tx], rx_ways[rx]);
 }
 
+/* Connections that come while it runs are told too how much must have come before they wake. */
+static void late_receivers_wake_alike(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rx_ways); i++) {
+		struct rig r = { .wl = { .message_bytes = 65536, .total_bytes = 65536 },
+				 .engine = "blocking",
+				 .load = "stream",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .rx_name = rx_ways[i],
+				 .pairs = 1 };
+		int got[2] = { 0, 0 };
+
+		rig_open(&r);
+		r.plan.lowat_bytes = 65536;
+		for (uint32_t n = 0; n < 2; n++) {
+			socklen_t size = sizeof(got[n]);
+
+			r.io.lanes[0].rx->join(&r.io, &r.flows[n]);
+			assert_int_equal(
+				getsockopt(r.flows[n].fd, SOL_SOCKET, SO_RCVLOWAT, &got[n], &size),
+				0);
+		}
+		assert_int_equal(got[0], r.flows[0].active ? 1 : 65536);
+		assert_int_equal(got[1], r.flows[1].active ? 1 : 65536);
+		assert_int_not_equal(got[0], got[1]);
+		rig_close(&r);
+	}
+}
+
 /* Requests and responses, by ways that need not see them. */
 static void asks_in_all_ways(void **state)
 {
@@ -732,6 +763,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(moves_streams),
 		cmocka_unit_test(moves_in_all_ways),
+		cmocka_unit_test(late_receivers_wake_alike),
 		cmocka_unit_test(posts_without_a_copy),
 		cmocka_unit_test(asks_in_all_ways),
 		cmocka_unit_test(two_workers_in_all_ways),

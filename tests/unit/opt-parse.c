@@ -329,7 +329,7 @@ static void counts_operands(void **state)
 
 	(void)state;
 	assert_int_equal(nd_opt_parse(&set, 1, argv, &t, &arena, &operands, &err), -EINVAL);
-	assert_string_equal(err.text, "prog x: HOST is missing");
+	assert_string_equal(err.text, "x: HOST is missing");
 	nd_arena_done(&arena);
 }
 

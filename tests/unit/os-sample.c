@@ -96,6 +96,8 @@ static const struct figure figures[] = {
 	FIGURE("two-cpus", snmp.udp6_out_datagrams, 60),
 	FIGURE("two-cpus", snmp.udp6_rcvbuf_errors, 21),
 	FIGURE("two-cpus", snmp.udp6_sndbuf_errors, 22),
+	FIGURE("two-cpus", snmp.udp6_no_ports, 1),
+	FIGURE("two-cpus", snmp.udp6_in_csum_errors, 23),
 	FIGURE("two-cpus", snmp.ip_in_discards, 3),
 	FIGURE("two-cpus", snmp.ip_out_discards, 4),
 	FIGURE("two-cpus", snmp.ip_out_no_routes, 5),

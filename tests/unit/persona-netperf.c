@@ -414,7 +414,7 @@ static const struct refusal_case refusals[] = {
 	{ "netperf --parallel 1001", 1, "outside" },
 	{ "netperf -l", 1, "-l needs a value" },
 	{ "netperf -t", 1, "-t needs a value" },
-	{ "netperf -t SCTP_STREAM", 1, "the test you requested (SCTP_STREAM) is unknown to this netperf" },
+	{ "netperf -t SCTP_STREAM", 1, "The test you requested (SCTP_STREAM) is unknown to this netperf" },
 	{ "netperf -l ten", 1, "not a number" },
 	{ "netperf -l 100000", 1, "over 24h" },
 	{ "netperf -s -1", 1, "outside" },

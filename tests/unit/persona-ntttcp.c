@@ -94,10 +94,10 @@ static const struct command_case commands[] = {
 	{ "ntttcp -s -m 4,*,10.0.0.5 -ns -t 300", true, true, "10.0.0.5", 5001, 4, 4, 300, 0, 0, 65536, 0 },
 	{ "C:/tools/ntttcp.exe -s -m 4,*,10.0.0.5 -t 300", true, true, "10.0.0.5", 5001, 4, 4, 300, 0, 0, 65536, 0 },
 	/* LISA */
-	{ "/usr/local/bin/ntttcp -r10.0.0.4 -P 64 -t 10 -W 1 -C 1 -b 64k --show-nic-packets eth0 -e "
+	{ "/usr/local/bin/ntttcp -r10.0.0.4 -P 64 -t 10 -W 1 -C 1 -b 64k --show-nic-packets lo -e "
 	  "--show-dev-interrupts Hypervisor callback interrupts",
 	  false, false, "10.0.0.4", 5001, 64, 0, 10, 1, 1, 65536, 1 },
-	{ "ntttcp -s10.0.0.4 -P 64 -n 320 -t 10 -W 1 -C 1 -b 64k --show-nic-packets eth0 --show-dev-interrupts mlx",
+	{ "ntttcp -s10.0.0.4 -P 64 -n 320 -t 10 -W 1 -C 1 -b 64k --show-nic-packets lo --show-dev-interrupts mlx",
 	  false, true, "10.0.0.4", 5001, 64, 20480, 10, 1, 1, 65536, 0 },
 	{ "ntttcp -s10.0.0.4 -P 1 -n 1 -a 10.0.0.5 -u -b 1k -N", false, true, "10.0.0.4", 5001, 1, 1, 60, 0, 0, 1024, 0 },
 	/* PerfKitBenchmarker */
@@ -136,6 +136,7 @@ static const struct command_case commands[] = {
 	{ "ntttcp -r -u -b 64K", false, false, NULL, 5001, 16, 0, 60, 0, 0, 65507, 0 },
 	{ "ntttcp -s h -e -H", false, true, "h", 5001, 16, 64, 60, 0, 0, 131072, 2 },
 	{ "ntttcp -s h --show-nic-packets -Q stray", false, true, "h", 5001, 16, 64, 60, 0, 0, 131072, 2 },
+	{ "ntttcp -s h --show-nic-packets no-such-one", false, true, "h", 5001, 16, 64, 60, 0, 0, 131072, 1 },
 	{ "ntttcp stray -s h -- -x", false, true, "h", 5001, 16, 64, 60, 0, 0, 131072, 1 },
 	{ "ntttcp -r -m 4,*,h 4,*,g -N", false, false, "h", 5001, 4, 0, 60, 0, 0, 65536, 1 },
 	/* which of the two */
@@ -371,7 +372,7 @@ static void fills_linux_settings(void **state)
 	assert_int_equal(
 		read_line(&l,
 			  "ntttcp -s h -P 2 -n 2 -l 2 -f 30000 -a 10.0.0.9 -B 1.5g -x -j out.json "
-			  "-O --show-tcp-retrans --show-nic eth0 --show-dev=mlx --no-delay -VQDN"),
+			  "-O --show-tcp-retrans --show-nic lo --show-dev=mlx --no-delay -VQDN"),
 		ND_NEXT_RUN);
 	assert_int_equal(l.plan.source_port, 30000);
 	assert_int_equal(l.plan.flows_per_port, 4);
@@ -382,7 +383,7 @@ static void fills_linux_settings(void **state)
 	assert_string_equal(l.n->xml_file, "ntttcp-for-linux-log.xml");
 	assert_string_equal(l.n->json_file, "out.json");
 	assert_string_equal(l.n->log_file, "ntttcp-for-linux-log.log");
-	assert_string_equal(l.n->nic, "eth0");
+	assert_string_equal(l.n->nic, "lo");
 	assert_string_equal(l.n->interrupts, "mlx");
 	assert_true(l.n->tcp_retrans && l.n->no_sync && l.n->daemon && l.plan.daemon);
 	assert_true(l.plan.out.quiet && l.plan.out.verbose && l.plan.sock.nodelay);

@@ -92,7 +92,10 @@ static void test_figures(void **state)
 	run.nic = &nic;
 	run.snmp.udp_rcvbuf_errors = 5;
 	run.snmp.udp6_rcvbuf_errors = 6;
-	run.snmp.udp_sndbuf_errors = 7; /* IPv6 is off */
+	run.snmp.udp_no_ports = 2;
+	run.snmp.udp6_no_ports = 3;
+	run.snmp.udp6_in_csum_errors = 4; /* IPv4 is off */
+	run.snmp.udp_sndbuf_errors = 7;   /* IPv6 is off */
 	assert_int_equal(nd_machine_from(&window, &run, "eth0", NULL, &a, &m), 0);
 	near(m.seconds, 10);
 	near(m.busy_cores, 1.3);
@@ -108,6 +111,8 @@ static void test_figures(void **state)
 	near(m.busiest_ratio, 0.9);
 	near(m.busiest_softirq_ratio, 0.2);
 	assert_int_equal(m.udp_rcvbuf_errors, 11);
+	assert_int_equal(m.udp_no_ports, 5);
+	assert_int_equal(m.udp_in_csum_errors, 4);
 	assert_int_equal(m.udp_sndbuf_errors, 7);
 	assert_int_equal(m.nic_rx_dropped, 7);
 	assert_int_equal(m.qdisc_drops, 9);

@@ -52,6 +52,7 @@ static void endings_have_a_code(void **state)
 	static const struct { enum nd_ending ending; int own, other; } rows[] = {
 		{ ND_END_DONE,    0, 0 },
 		{ ND_END_PARTIAL, 1, 0 },
+		{ ND_END_DAMAGED, 1, 1 },
 		{ ND_END_FAILED,  1, 1 },
 		{ ND_END_USAGE,   2, 23 },
 		{ ND_END_PEER,    3, 24 },

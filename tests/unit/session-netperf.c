@@ -47,10 +47,12 @@ static const struct kind kinds[] = {
 	{ "TCP_CRR",    "crr",    "tcp", "auto",  "127.0.0.1", BOTH,       0,        60,  0,  1 },
 	{ "TCP_CRR",    "crr",    "tcp", "epoll", "127.0.0.1", BOTH,       0,        60,  0,  1 },
 	{ "TCP_CRR",    "crr",    "tcp", "auto",  "::1",       BOTH,       0,        20,  0,  1 },
+	{ "TCP_CRR",    "crr",    "tcp", "auto",  "127.0.0.1", BOTH,       0,        0,   0,  1 },
 	{ "TCP_CC",     "cc",     "tcp", "auto",  "127.0.0.1", 0,          0,        60,  0,  1 },
 	{ "UDP_STREAM", "stream", "udp", "auto",  "127.0.0.1", ND_NP_SEND, 64000,    0,   0,  1 },
 	{ "UDP_STREAM", "stream", "udp", "auto",  "::1",       ND_NP_SEND, 64000,    0,   0,  2 },
 	{ "UDP_RR",     "rr",     "udp", "auto",  "127.0.0.1", BOTH,       0,        300, 0,  1 },
+	{ "UDP_RR",     "rr",     "udp", "auto",  "127.0.0.1", BOTH,       0,        0,   3,  1 },
 	{ "OMNI",       "stream", "udp", "auto",  "127.0.0.1", ND_NP_RECV, 0,        0,   0,  1 },
 };
 
@@ -257,6 +259,10 @@ static void check(const struct kind *k, const struct kept *got)
 			 (unsigned long long)got->server.rx_bytes);
 	if (k->direction == ND_NP_SEND && got->server.rx_bytes == 0)
 		fail_msg("%s: the server got nothing", k->name);
+	if (k->direction == BOTH && got->server.rx_bytes < got->client.transactions)
+		fail_msg("%s: %llu transactions, the server has %llu requests", k->name,
+			 (unsigned long long)got->client.transactions,
+			 (unsigned long long)got->server.rx_bytes);
 	if (k->direction == ND_NP_RECV && got->client.rx_bytes == 0)
 		fail_msg("%s: nothing came", k->name);
 }

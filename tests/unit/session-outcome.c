@@ -99,11 +99,33 @@ static void full_arena_is_told(void **state)
 	nd_arena_done(&from);
 }
 
+static void damaged_is_no_success(void **state)
+{
+	struct nd_arena a = { 0 };
+	struct nd_side side;
+	struct nd_result r = { .server = &side };
+	struct nd_err err = { 0 };
+	struct nd_part *part;
+
+	(void)state;
+	make_side(&a, &side);
+	part = side.parts.v;
+	assert_int_equal(nd_outcome_ending(&r, &err), ND_END_DONE);
+	r.partial = true;
+	assert_int_equal(nd_outcome_ending(&r, &err), ND_END_PARTIAL);
+	part[1].run.rx_corrupt = 5;
+	r.partial = false;
+	assert_int_equal(nd_outcome_ending(&r, &err), ND_END_DAMAGED);
+	assert_string_equal(err.text, "5 bytes differ from what was sent");
+	nd_arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_are_deep),
 		cmocka_unit_test(full_arena_is_told),
+		cmocka_unit_test(damaged_is_no_success),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

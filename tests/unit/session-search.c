@@ -68,6 +68,7 @@ static const struct {
 	{ "slow",           { 500e3, 3, 0, 0, 0 },         0.001, 0,     2,    3.01,  "loss",   "high",   40 },
 	{ "noise at times", { 500e3, 5000, 0.01, 5, 0 },   0.001, 0,     4700, 5006,  "loss",   NULL,     60 },
 	{ "stalls",         { 500e3, 5000, 0, 0, 4 },      0.001, 0,     4900, 5006,  "loss",   "high",   40 },
+	{ "capped, stalls", { 500e3, 50e3, 0, 0, 3 },      0.001, 5000,  5000, 5000,  "asked",  "high",   4 },
 };
 
 /* clang-format on */
@@ -116,6 +117,8 @@ static void ends_whatever_comes(void **state)
 			t.offered_per_s = t.asked_per_s > 0 ? t.asked_per_s : 1000;
 			if (x % 7 == 0)
 				t.offered_per_s *= 0.7;
+			if (x % 13 == 0)
+				t.offered_per_s = (double)NAN;
 			t.lost_ratio = x % 5 == 0   ? (double)NAN
 				       : x % 2 == 0 ? 0
 						    : (double)(x % 100) / 100;
@@ -130,11 +133,38 @@ static void ends_whatever_comes(void **state)
 	}
 }
 
+/* A sender that was too late for a trial told no rate: that is no rate to halve. */
+static void does_without_a_blank_trial(void **state)
+{
+	static const struct path nothing = { 500e3, 0, 0, 0, 0 };
+	const struct nd_hunt_trial blank = { .offered_per_s = (double)NAN,
+					     .delivered_per_s = (double)NAN,
+					     .lost_ratio = 1 };
+
+	(void)state;
+	for (unsigned blanks = 1; blanks <= 4; blanks++) {
+		struct nd_hunt h;
+
+		nd_hunt_begin(&h, 0.001, 0);
+		for (unsigned i = 0; i < blanks && h.phase != ND_HUNT_END; i++)
+			nd_hunt_take(&h, &blank);
+		while (h.phase != ND_HUNT_END) {
+			struct nd_hunt_trial t = run(&nothing, &h);
+
+			assert_true(h.asked_per_s >= 0);
+			nd_hunt_take(&h, &t);
+		}
+		assert_true(h.trials < 25);
+		assert_true(h.passed_per_s <= 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_limit),
 		cmocka_unit_test(ends_whatever_comes),
+		cmocka_unit_test(does_without_a_blank_trial),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Receive, let the frame turn what came into its answer, and send that back. Datagrams keep the addresses of the
+ * batch, so that a socket without a peer of its own serves as many as come. A stream that does not take its answer
+ * keeps it until it does.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "engine/datagram.h"
+#include "engine/stream.h"
+
+enum { BATCH = 64 };
+
+#define STREAM_BYTES (256ull << 10)
+#define FULL_MS      10 /* longest wait for a datagram socket that is full */
+
+/* ---- datagrams */
+
+struct datagram_echo {
+	struct mmsghdr header[BATCH];
+	struct iovec iov[BATCH], back[BATCH];
+	struct sockaddr_storage from[BATCH];
+	struct mmsghdr answer[BATCH];
+	uint8_t *room; /* owned */
+	size_t slot;
+	uint32_t batch;
+	uint32_t n; /* of .answer: to be sent back */
+};
+
+static void close_datagrams(struct nd_io *io, unsigned lane)
+{
+	struct datagram_echo *d = io->rx_state[lane];
+
+	if (!d)
+		return;
+	nd_dg_drops(io, lane);
+	free(d->room);
+	nd_free_p(&io->rx_state[lane]);
+}
+
+static int open_datagrams(struct nd_io *io, unsigned lane, struct nd_err *err)
+{
+	const struct nd_lane *l = &io->lanes[lane];
+	struct datagram_echo *d = calloc(1, sizeof(*d));
+
+	io->rx_state[lane] = d;
+	if (!d)
+		return nd_fail(err, -ENOMEM, "no memory for datagrams");
+	d->slot = nd_datagram_slot(l);
+	d->batch = nd_datagram_batch(l, BATCH);
+	d->room = nd_buffer_new(d->batch * d->slot);
+	if (!d->room)
+		return nd_fail(err, -ENOMEM, "no memory for datagrams");
+	nd_dg_join_all(io, lane);
+	return 0;
+}
+
+static void point(struct datagram_echo *d, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		d->iov[i] = (struct iovec){ d->room + i * d->slot, d->slot };
+		d->header[i].msg_hdr = (struct msghdr){ .msg_name = &d->from[i],
+							.msg_namelen = sizeof(d->from[i]),
+							.msg_iov = &d->iov[i],
+							.msg_iovlen = 1 };
+	}
+}
+
+/* Those that the frame left some bytes of go back. */
+static void keep_answers(struct datagram_echo *d, uint32_t n)
+{
+	d->n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct msghdr *m;
+
+		if (d->back[i].iov_len == 0 || d->header[i].msg_hdr.msg_namelen == 0)
+			continue;
+		m = &d->answer[d->n++].msg_hdr;
+		*m = d->header[i].msg_hdr;
+		m->msg_iov = &d->back[i];
+		m->msg_flags = 0;
+	}
+}
+
+static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
+{
+	struct datagram_echo *d = io->rx_state[f->workload];
+	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
+	uint32_t want = ND_MIN(nd_step_count(&f->step), d->batch), n;
+	struct nd_batch b = { .iov = d->back };
+	uint64_t bytes = 0;
+	int r;
+
+	point(d, want);
+	r = nd_dg_recv(io, f, d->header, want, 0);
+	if (r <= 0)
+		return r;
+	b.now_ns = io->now_ns;
+	b.n = n = (uint32_t)r;
+	for (uint32_t i = 0; i < b.n; i++) {
+		d->back[i] = (struct iovec){ d->iov[i].iov_base, d->header[i].msg_len };
+		bytes += d->header[i].msg_len;
+	}
+	if (frame->turn)
+		n = frame->turn(&f->rx, &b, &f->c, &io->c[f->workload]);
+	keep_answers(d, b.n);
+	ND_COUNT_FLOW(io, f, rx_messages, n);
+	ND_COUNT_FLOW(io, f, rx_bytes, bytes);
+	ND_COUNT_FLOW(io, f, rx_stacked, b.n);
+	if (b.n < want && !io->recv_waits)
+		f->readable = false;
+	return r;
+}
+
+/* False: it takes nothing, for a good while. */
+static bool wait_for_room(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, FULL_MS) > 0;
+}
+
+static int answer_datagrams(struct nd_io *io, struct nd_flow *f)
+{
+	struct datagram_echo *d = io->rx_state[f->workload];
+	uint32_t at = 0;
+
+	while (at < d->n) {
+		int r = sendmmsg(f->fd, d->answer + at, d->n - at, MSG_NOSIGNAL | MSG_DONTWAIT);
+		int code = r < 0 ? errno : 0;
+
+		ND_COUNT_FLOW(io, f, tx_calls, 1);
+		for (int i = 0; i < r; i++)
+			ND_COUNT_FLOW(io, f, tx_bytes, d->answer[at + (uint32_t)i].msg_len);
+		ND_COUNT_FLOW(io, f, tx_messages, r > 0 ? (uint64_t)r : 0);
+		at += r > 0 ? (uint32_t)r : 0;
+		if (r > 0 || code == EINTR || (code == EAGAIN && wait_for_room(f->fd)))
+			continue;
+		ND_COUNT_FLOW(io, f, tx_refused, 1); /* one peer's trouble is not the others' */
+		at++;
+	}
+	d->n = 0;
+	io->now_ns = nd_now_ns();
+	return 1;
+}
+
+/* ---- streams */
+
+struct stream_echo {
+	uint8_t *room; /* owned; the frame may go back by .before bytes */
+	size_t before, size;
+	struct iovec back; /* of the flow that has just received */
+};
+
+/* What a flow's socket did not take yet, behind this head. */
+struct rest {
+	size_t at, n;
+	uint8_t bytes[];
+};
+
+static void close_stream(struct nd_io *io, unsigned lane)
+{
+	struct stream_echo *s = io->rx_state[lane];
+
+	for (uint32_t i = 0; io->flows && i < io->flow_count; i++)
+		if (io->flows[i].workload == lane)
+			nd_free_p(&io->flows[i].rest);
+	if (s)
+		free(s->room);
+	nd_free_p(&io->rx_state[lane]);
+}
+
+static int open_stream(struct nd_io *io, unsigned lane, struct nd_err *err)
+{
+	struct stream_echo *s = calloc(1, sizeof(*s));
+
+	io->rx_state[lane] = s;
+	if (!s)
+		return nd_fail(err, -ENOMEM, "no memory for buffers");
+	s->before = (io->lanes[lane].frame->turn_room + 63) / 64 * 64;
+	s->size = STREAM_BYTES;
+	s->room = nd_buffer_new(s->before + s->size);
+	return s->room ? 0 : nd_fail(err, -ENOMEM, "no memory for buffers");
+}
+
+static int turn_stream(struct nd_io *io, struct nd_flow *f, struct stream_echo *s, size_t n)
+{
+	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
+	struct nd_batch b = { .iov = &s->back, .n = 1, .now_ns = io->now_ns };
+	uint32_t messages = 1;
+
+	s->back = (struct iovec){ s->room + s->before, n };
+	if (frame->turn)
+		messages = frame->turn(&f->rx, &b, &f->c, &io->c[f->workload]);
+	if (messages == ND_TURN_BROKEN)
+		return -EBADMSG;
+	f->done_bytes += n;
+	ND_COUNT_FLOW(io, f, rx_bytes, n);
+	ND_COUNT_FLOW(io, f, rx_messages, messages);
+	return 1;
+}
+
+static int recv_stream(struct nd_io *io, struct nd_flow *f)
+{
+	struct stream_echo *s = io->rx_state[f->workload];
+	ssize_t r;
+
+	do {
+		ND_COUNT_FLOW(io, f, rx_calls, 1);
+		r = recv(f->fd, s->room + s->before, s->size, MSG_DONTWAIT);
+	} while (r < 0 && errno == EINTR);
+	io->now_ns = nd_now_ns();
+	if (r <= 0)
+		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
+	if ((size_t)r < s->size && !f->hup)
+		f->readable = false;
+	return turn_stream(io, f, s, (size_t)r);
+}
+
+/* The buffer is the next flow's: what is left of an answer gets memory of its own. The only place in which a worker
+ * asks for some, and only for a peer that does not read. */
+static int keep_rest(struct nd_flow *f, const uint8_t *at, size_t n)
+{
+	struct rest *rest = malloc(sizeof(*rest) + n);
+
+	if (!rest)
+		return -ENOMEM;
+	rest->at = 0;
+	rest->n = n;
+	memcpy(rest->bytes, at, n);
+	f->rest = rest;
+	return -EAGAIN;
+}
+
+static ssize_t send_back(struct nd_io *io, struct nd_flow *f, const uint8_t *at, size_t n)
+{
+	ssize_t r;
+
+	do {
+		ND_COUNT_FLOW(io, f, tx_calls, 1);
+		r = send(f->fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (r < 0 && errno == EINTR);
+	io->now_ns = nd_now_ns();
+	if (r > 0)
+		ND_COUNT_FLOW(io, f, tx_bytes, (uint64_t)r);
+	if (r < 0)
+		r = errno == EAGAIN ? 0 : -errno;
+	if (r >= 0 && (size_t)r < n) {
+		f->writable = false;
+		ND_COUNT_FLOW(io, f, tx_blocked, 1);
+	}
+	return r;
+}
+
+static int answer_stream(struct nd_io *io, struct nd_flow *f)
+{
+	struct stream_echo *s = io->rx_state[f->workload];
+	struct rest *rest = f->rest;
+	const uint8_t *at = rest ? rest->bytes + rest->at : s->back.iov_base;
+	size_t n = rest ? rest->n - rest->at : s->back.iov_len;
+	ssize_t r = n > 0 ? send_back(io, f, at, n) : 0;
+
+	if (r < 0)
+		return (int)r;
+	if ((size_t)r < n && !rest)
+		return keep_rest(f, at + r, n - (size_t)r);
+	if ((size_t)r < n) {
+		rest->at += (size_t)r;
+		return -EAGAIN;
+	}
+	if (n > 0)
+		ND_COUNT_FLOW(io, f, tx_messages, 1);
+	s->back.iov_len = 0;
+	nd_free_p(&f->rest);
+	return 1;
+}
+
+const struct nd_xfer nd_xfer_datagram_echo = {
+	.name = "echo",
+	.help = "whole, and back to where it came from",
+	.datagram = true,
+	.batch_max = BATCH,
+	.open = open_datagrams,
+	.close = close_datagrams,
+	.join = nd_dg_join,
+	.move = recv_datagrams,
+	.answer = answer_datagrams,
+};
+
+const struct nd_xfer nd_xfer_stream_echo = {
+	.name = "echo",
+	.help = "whole, and back to where it came from",
+	.stream = true,
+	.open = open_stream,
+	.close = close_stream,
+	.move = recv_stream,
+	.answer = answer_stream,
+};

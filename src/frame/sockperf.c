@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sockperf's messages: 14 bytes of header, big-endian and without gaps, then anything. A client numbers them and keeps
+ * their instants; a server sends back what asks for it, with one bit cleared.
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "frame/int.h"
+#include "plan/sockperf.h"
+
+#define HEADER_BYTES ND_SOCKPERF_HEADER
+
+enum { NUMBER_AT = 0, FLAGS_AT = 8, LENGTH_AT = 10 };
+
+enum { FROM_CLIENT = 1, WANTS_ANSWER = 2, WARM_UP = 4 };
+
+/* A stream of messages, as far as it was written, or read. */
+struct stream {
+	uint64_t number; /* of the message under way */
+	uint64_t made;   /* messages begun */
+	uint32_t length, at;
+	uint8_t head[HEADER_BYTES];
+	bool passes;    /* reading: the message under way goes back */
+	bool is_broken; /* it cannot be read any further */
+};
+
+struct own {
+	struct stream now, before; /* writing: before the last piece, for unfill() */
+};
+
+static void put_head(uint8_t *at, uint64_t number, unsigned flags, uint32_t length)
+{
+	uint64_t be_number = htobe64(number);
+	uint16_t be_flags = htobe16((uint16_t)flags);
+	uint32_t be_length = htobe32(length);
+
+	memcpy(at + NUMBER_AT, &be_number, sizeof(be_number));
+	memcpy(at + FLAGS_AT, &be_flags, sizeof(be_flags));
+	memcpy(at + LENGTH_AT, &be_length, sizeof(be_length));
+}
+
+static uint64_t number_of(const uint8_t *at)
+{
+	uint64_t v;
+
+	memcpy(&v, at + NUMBER_AT, sizeof(v));
+	return be64toh(v);
+}
+
+static unsigned flags_of(const uint8_t *at)
+{
+	uint16_t v;
+
+	memcpy(&v, at + FLAGS_AT, sizeof(v));
+	return be16toh(v);
+}
+
+static uint32_t length_of(const uint8_t *at)
+{
+	uint32_t v;
+
+	memcpy(&v, at + LENGTH_AT, sizeof(v));
+	return be32toh(v);
+}
+
+static void count_both(uint64_t *c, uint64_t *sum, uint64_t n)
+{
+	if (n == 0)
+		return;
+	nd_count(c, n);
+	nd_count(sum, n);
+}
+
+/* ---- the client sends */
+
+static unsigned asking(const struct nd_frame_state *s, uint64_t number)
+{
+	return FROM_CLIENT | (nd_samples_asks(s->samples, number) ? WANTS_ANSWER : 0u);
+}
+
+static void fill_datagrams(struct nd_frame_state *s, struct nd_batch *b)
+{
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint64_t number = nd_samples_send(s->samples, b->now_ns);
+
+		put_head(b->iov[i].iov_base, number, asking(s, number),
+			 (uint32_t)b->iov[i].iov_len);
+		s->next = number + 1;
+	}
+}
+
+static void begin_message(struct nd_frame_state *s, struct stream *t, uint64_t now_ns)
+{
+	t->length =
+		(uint32_t)nd_sockperf_size(s->message_bytes, s->spread_bytes, t->made++);
+	t->at = 0;
+	t->number = nd_samples_send(s->samples, now_ns);
+	put_head(t->head, t->number, asking(s, t->number), t->length);
+	s->next = t->number + 1;
+}
+
+/* Write @n bytes of the stream; @at NULL: only go on by so many. */
+static void write_stream(struct nd_frame_state *s, struct stream *t, uint8_t *at, size_t n,
+			 uint64_t now_ns)
+{
+	while (n > 0) {
+		size_t piece;
+
+		if (t->at == t->length)
+			begin_message(s, t, now_ns);
+		piece = ND_MIN(n, (size_t)(t->length - t->at));
+		if (at && t->at < HEADER_BYTES)
+			memcpy(at, t->head + t->at, ND_MIN(piece, HEADER_BYTES - t->at));
+		t->at += (uint32_t)piece;
+		n -= piece;
+		at = at ? at + piece : NULL;
+	}
+}
+
+static void fill(struct nd_frame_state *s, struct nd_batch *b)
+{
+	struct own *own = s->own;
+
+	if (s->datagram) {
+		fill_datagrams(s, b);
+		return;
+	}
+	own->before = own->now;
+	write_stream(s, &own->now, b->iov[0].iov_base, b->iov[0].iov_len, b->now_ns);
+	s->piece_bytes = b->iov[0].iov_len;
+	s->piece_ns = b->now_ns;
+}
+
+static void unfill(struct nd_frame_state *s, uint32_t unsent)
+{
+	struct own *own = s->own;
+
+	if (s->datagram) {
+		nd_samples_unsend(s->samples, unsent);
+		return;
+	}
+	nd_samples_unsend(s->samples, own->now.made - own->before.made);
+	own->now = own->before;
+	write_stream(s, &own->now, NULL, (size_t)(s->piece_bytes - unsent), s->piece_ns);
+}
+
+/* ---- the client receives */
+
+/* Those from a client, and of a warm-up, are not for us. */
+static bool is_answer(const uint8_t *head)
+{
+	return (flags_of(head) & (FROM_CLIENT | WARM_UP)) == 0;
+}
+
+static bool take_answer(struct nd_frame_state *s, const uint8_t *head, uint64_t now_ns)
+{
+	uint64_t number = number_of(head);
+
+	if (!is_answer(head) || !nd_samples_answer(s->samples, number, now_ns))
+		return false;
+	s->next = number + 1;
+	return true;
+}
+
+static uint32_t take_datagrams(struct nd_frame_state *s, const struct nd_batch *b,
+			       struct nd_counters *c, struct nd_counters *sum)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		const uint8_t *at = b->iov[i].iov_base;
+
+		if (b->iov[i].iov_len >= HEADER_BYTES &&
+		    length_of(at) <= b->iov[i].iov_len && take_answer(s, at, b->now_ns))
+			n++;
+		else
+			b->iov[i].iov_len = 0;
+	}
+	count_both(&c->rx_foreign, &sum->rx_foreign, b->n - n);
+	return n;
+}
+
+/* A header that is complete: of a stream that cannot be followed any more, false. */
+static bool open_answer(struct nd_frame_state *s, struct stream *t, uint64_t now_ns)
+{
+	t->length = length_of(t->head);
+	if (t->length < HEADER_BYTES || t->length > ND_MAX_MESSAGE)
+		return false;
+	(void)take_answer(s, t->head, now_ns); /* one that was not asked for is skipped */
+	return true;
+}
+
+static uint32_t take_stream(struct nd_frame_state *s, const struct nd_batch *b)
+{
+	struct stream *t = &((struct own *)s->own)->now;
+	const uint8_t *at = b->iov[0].iov_base;
+	size_t n = b->iov[0].iov_len, piece;
+
+	while (n > 0 && !t->is_broken) {
+		if (t->at < HEADER_BYTES) {
+			piece = ND_MIN(n, (size_t)(HEADER_BYTES - t->at));
+			memcpy(t->head + t->at, at, piece);
+		} else {
+			piece = ND_MIN(n, (size_t)(t->length - t->at));
+		}
+		at += piece;
+		n -= piece;
+		t->at += (uint32_t)piece;
+		if (t->at == HEADER_BYTES && t->length == 0)
+			t->is_broken = !open_answer(s, t, b->now_ns);
+		if (t->length && t->at == t->length)
+			t->at = t->length = 0;
+	}
+	return 1;
+}
+
+static uint32_t take(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,
+		     struct nd_counters *sum)
+{
+	return s->datagram ? take_datagrams(s, b, c, sum) : take_stream(s, b);
+}
+
+/* ---- the server */
+
+/* One message of @n bytes or more: its length, or 0: it is none. */
+static uint32_t message_at(const struct nd_frame_state *s, const uint8_t *at, size_t n)
+{
+	uint32_t length = n >= HEADER_BYTES ? length_of(at) : 0;
+
+	return length >= HEADER_BYTES && length <= n && length <= s->message_bytes ? length : 0;
+}
+
+/* Several messages in one datagram are answered if nothing but messages is in it. */
+static uint32_t messages_in(const struct nd_frame_state *s, const struct iovec *v)
+{
+	const uint8_t *at = v->iov_base;
+	size_t left = v->iov_len;
+	uint32_t n = 0, length;
+
+	while (left > 0) {
+		length = message_at(s, at, left);
+		if (length == 0)
+			return 0;
+		at += length;
+		left -= length;
+		n++;
+	}
+	return n;
+}
+
+/* Turn one message in place. Return: was it counted; *ret_back: does it go back? */
+static bool turn_head(const struct nd_frame_state *s, uint8_t *head, bool *ret_back)
+{
+	unsigned flags = flags_of(head);
+	uint16_t be_flags = htobe16((uint16_t)(flags & ~(unsigned)FROM_CLIENT));
+	bool counts = (flags & FROM_CLIENT) && !(flags & WARM_UP);
+
+	*ret_back = counts && (flags & WANTS_ANSWER) && !s->silent;
+	if (*ret_back)
+		memcpy(head + FLAGS_AT, &be_flags, sizeof(be_flags));
+	return counts;
+}
+
+/* What does not go back is closed up behind what does. Return: messages counted. */
+static uint32_t turn_datagram(const struct nd_frame_state *s, struct iovec *v)
+{
+	uint8_t *at = v->iov_base, *to = at;
+	uint32_t left = messages_in(s, v), n = 0;
+
+	for (; left > 0; left--) {
+		uint32_t length = length_of(at);
+		bool goes_back;
+
+		n += turn_head(s, at, &goes_back);
+		if (goes_back) {
+			if (to != at)
+				memmove(to, at, length);
+			to += length;
+		}
+		at += length;
+	}
+	v->iov_len = (size_t)(to - (uint8_t *)v->iov_base);
+	return n;
+}
+
+static uint32_t turn_datagrams(struct nd_frame_state *s, struct nd_batch *b, struct nd_counters *c,
+			       struct nd_counters *sum)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint32_t here = turn_datagram(s, &b->iov[i]);
+
+		count_both(&c->rx_foreign, &sum->rx_foreign, here == 0);
+		n += here;
+	}
+	return n;
+}
+
+/* Copy @n bytes, which may overlap, to *to if the message under way goes back. */
+static void pass(const struct stream *t, const uint8_t *from, size_t n, uint8_t **to)
+{
+	if (!t->passes)
+		return;
+	memmove(*to, from, n);
+	*to += n;
+}
+
+/* A header is complete. False: the rest of the stream makes no sense. */
+static bool open_message(const struct nd_frame_state *s, struct stream *t, uint32_t *count)
+{
+	t->length = length_of(t->head);
+	if (t->length < HEADER_BYTES || t->length > s->message_bytes)
+		return false;
+	*count += turn_head(s, t->head, &t->passes);
+	return true;
+}
+
+/* The piece becomes what goes back of it, in place: it begins earlier by what was kept of a header. */
+static uint32_t turn_stream(struct nd_frame_state *s, struct nd_batch *b)
+{
+	struct stream *t = &((struct own *)s->own)->now;
+	const uint8_t *at = b->iov[0].iov_base;
+	size_t left = b->iov[0].iov_len, piece;
+	uint8_t *begin = (uint8_t *)b->iov[0].iov_base - (t->at < HEADER_BYTES ? t->at : 0);
+	uint8_t *to = begin;
+	uint32_t n = 0;
+
+	while (left > 0) {
+		if (t->at < HEADER_BYTES) {
+			piece = ND_MIN(left, (size_t)(HEADER_BYTES - t->at));
+			memcpy(t->head + t->at, at, piece);
+			t->at += (uint32_t)piece;
+			if (t->at == HEADER_BYTES && !open_message(s, t, &n))
+				return ND_TURN_BROKEN;
+			if (t->at == HEADER_BYTES)
+				pass(t, t->head, HEADER_BYTES, &to);
+		} else {
+			piece = ND_MIN(left, (size_t)(t->length - t->at));
+			pass(t, at, piece, &to);
+			t->at += (uint32_t)piece;
+		}
+		at += piece;
+		left -= piece;
+		if (t->at >= HEADER_BYTES && t->at == t->length)
+			t->at = t->length = 0;
+	}
+	b->iov[0] = (struct iovec){ begin, (size_t)(to - begin) };
+	return n;
+}
+
+static uint32_t turn(struct nd_frame_state *s, struct nd_batch *b, struct nd_counters *c,
+		     struct nd_counters *sum)
+{
+	return s->datagram ? turn_datagrams(s, b, c, sum) : turn_stream(s, b);
+}
+
+const struct nd_frame nd_frame_sockperf = {
+	.name = "sockperf",
+	.help = "number, flags and length in 14 bytes, as sockperf",
+	.datagram = true,
+	.stream = true,
+	.fills = true,
+	.takes = true,
+	.looks_bytes = 0,
+	.state_bytes = sizeof(struct own),
+	.turn_room = HEADER_BYTES,
+	.prepare = nd_payload_fill,
+	.fill = fill,
+	.unfill = unfill,
+	.take = take,
+	.turn = turn,
+};

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages in bursts, by a schedule or as fast as they go. "burst" waits for as many answers as it has sent, or for
+ * none where no answer is asked for; "under" has a second half that reads while the first sends on.
+ * The schedule is kept: what is missed is made up for.
+ */
+#include "load/int.h"
+#include "plan/sockperf.h"
+
+/* Datagrams that are not answered after this long are lost: the next burst goes out. */
+#define PATIENCE_NS (250 * ND_NS_PER_MS)
+
+struct burst {
+	struct nd_pace pace;
+	uint64_t most, spread; /* bytes of a message */
+	uint64_t made, heard;  /* messages of a stream: begun, awaited */
+	uint64_t count;        /* of a burst */
+	uint64_t left;         /* of it, still to be sent or to be answered */
+	uint64_t due_ns;
+	uint64_t first;     /* datagrams: number of the first of the burst; 0: none */
+	uint64_t ops, sent; /* messages to be sent in all, 0: by time; sent so far */
+	uint32_t batch;
+	bool answered, datagram, hearing, stopping;
+};
+
+static int init(void *state, const struct nd_load_cfg *cfg)
+{
+	struct burst *s = state;
+	const struct nd_workload *wl = cfg->workload;
+
+	s->most = ND_MAX(wl->message_bytes, ND_SOCKPERF_HEADER);
+	s->spread = wl->spread_bytes;
+	s->count = ND_MAX(wl->burst, 1);
+	s->answered = wl->answered;
+	s->ops = cfg->ops;
+	s->datagram = cfg->datagram;
+	s->batch = ND_MAX(cfg->batch_max, 1u);
+	nd_pace_init(&s->pace,
+		     wl->rate_ops ? (double)wl->rate_ops / (double)ND_MAX(wl->flows, 1) : 0,
+		     ND_UNKNOWN);
+	return 0;
+}
+
+/* One call for all of a burst, and for many where nothing is to be waited for; streams and changing sizes go one by
+ * one. */
+static uint64_t at_once(const struct burst *s)
+{
+	uint64_t n = s->left;
+
+	if (!s->datagram || s->spread)
+		return 1;
+	return ND_MIN(n, s->batch);
+}
+
+static void send_some(struct burst *s, struct nd_step *ret)
+{
+	s->hearing = false;
+	ret->op = ND_OP_SEND;
+	ret->count = (uint32_t)at_once(s);
+	ret->bytes = nd_sockperf_size(s->most, s->spread, s->made);
+	ret->at_ns = s->due_ns;
+}
+
+static void begin(struct burst *s, uint64_t now_ns, struct nd_step *ret)
+{
+	s->left = s->count;
+	if (s->ops) {
+		if (s->sent >= s->ops) {
+			ret->op = ND_OP_FINISH;
+			return;
+		}
+		s->left = ND_MIN(s->left, s->ops - s->sent);
+	}
+	/* nobody waits: a burst may be as long as a call takes */
+	if (!s->answered && s->pace.ns_per_byte <= 0)
+		s->left = ND_MAX(s->left, s->batch);
+	s->due_ns = s->pace.ns_per_byte > 0 ? nd_pace_take(&s->pace, s->left, now_ns) : 0;
+	s->first = 0;
+	send_some(s, ret);
+}
+
+static void hear(struct burst *s, uint64_t now_ns, struct nd_step *ret)
+{
+	s->hearing = true;
+	ret->op = ND_OP_RECV;
+	if (s->datagram) {
+		ret->count = (uint32_t)ND_MIN(s->left, s->batch);
+		ret->until_ns = now_ns + PATIENCE_NS;
+	} else {
+		ret->bytes = nd_sockperf_size(s->most, s->spread, s->heard);
+	}
+}
+
+static void sent(struct burst *s, const struct nd_event *ev, struct nd_step *ret)
+{
+	uint64_t n = ND_MAX(ev->count, 1u);
+
+	s->made += n;
+	s->sent += n;
+	s->left -= ND_MIN(n, s->left);
+	if (s->first == 0 && ev->seq > n)
+		s->first = ev->seq - n;
+	if (s->left > 0 && !s->stopping) {
+		send_some(s, ret);
+	} else if (s->answered) {
+		s->left = s->count;
+		hear(s, ev->now_ns, ret);
+	} else if (s->stopping) {
+		ret->op = ND_OP_FINISH;
+	} else {
+		begin(s, ev->now_ns, ret);
+	}
+}
+
+static void received(struct burst *s, const struct nd_event *ev, struct nd_step *ret)
+{
+	uint64_t n = ND_MAX(ev->count, 1u);
+
+	s->heard += n;
+	/* the answer to a burst that was given up is not the answer to this one */
+	if (s->datagram && s->first && ev->seq && ev->seq <= s->first)
+		n = 0;
+	s->left -= ND_MIN(n, s->left);
+	if (s->stopping)
+		ret->op = ND_OP_FINISH;
+	else if (s->left > 0)
+		hear(s, ev->now_ns, ret);
+	else
+		begin(s, ev->now_ns, ret);
+}
+
+static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_step *ret)
+{
+	switch (ev->what) {
+	case ND_HAP_START:
+		s->pace.next_ns = ev->now_ns;
+		begin(s, ev->now_ns, ret);
+		break;
+	case ND_HAP_SENT:
+		sent(s, ev, ret);
+		break;
+	case ND_HAP_RECEIVED:
+		received(s, ev, ret);
+		break;
+	case ND_HAP_TIME:
+		if (s->stopping)
+			ret->op = ND_OP_FINISH;
+		else
+			begin(s, ev->now_ns, ret);
+		break;
+	case ND_HAP_STOP:
+		s->stopping = true;
+		ret->op = !s->hearing && ev->bytes ? ND_OP_KEEP : ND_OP_FINISH;
+		break;
+	default:
+		ret->op = ND_OP_FINISH;
+	}
+}
+
+static void next(void *state, const struct nd_event *ev, struct nd_step *ret, struct nd_note *note)
+{
+	*ret = (struct nd_step){ 0 };
+	*note = (struct nd_note){ 0 };
+	next_sender(state, ev, ret);
+}
+
+/* The second half reads whatever comes until the run is over. */
+static void next_under(void *state, const struct nd_event *ev, struct nd_step *ret,
+		       struct nd_note *note)
+{
+	const struct burst *s = state;
+
+	if (ev->half == 0) {
+		next(state, ev, ret, note);
+		return;
+	}
+	*ret = (struct nd_step){ .op = ND_OP_RECV, .count = s->batch };
+	*note = (struct nd_note){ 0 };
+	if (ev->what == ND_HAP_CLOSED)
+		ret->op = ND_OP_FINISH;
+	else if (ev->what == ND_HAP_STOP)
+		ret->op = ND_OP_KEEP;
+}
+
+const struct nd_load nd_load_burst = {
+	.name = "burst",
+	.help = "bursts of messages, each answered before the next, or none at all",
+	.state_bytes = sizeof(struct burst),
+	.init = init,
+	.next = next,
+	.round_trips = true,
+};
+
+const struct nd_load nd_load_under = {
+	.name = "under",
+	.help = "bursts of messages by a schedule, answers read beside it",
+	.state_bytes = sizeof(struct burst),
+	.init = init,
+	.next = next_under,
+	.halves = 2,
+	.round_trips = true,
+};

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What only sockperf's command line can say. Filled by the persona, read by the dialect; the report's writer sees it
+ * through its field rows. Lives in the plan's arena, as plan->face.
+ */
+#ifndef ND_PLAN_SOCKPERF_H
+#define ND_PLAN_SOCKPERF_H
+
+#include "plan/plan.h"
+
+#define ND_SOCKPERF_HEADER  14u
+#define ND_SOCKPERF_PORT    11111
+#define ND_SOCKPERF_LIMIT   65508ull /* of a message to a server that was told nothing */
+#define ND_SOCKPERF_MAX_TCP 1048575ull
+
+enum nd_sockperf_mode {
+	ND_SP_SERVER,
+	ND_SP_PING_PONG,
+	ND_SP_UNDER_LOAD,
+	ND_SP_THROUGHPUT,
+	ND_SP_PLAYBACK,
+	ND_SP_MODES
+};
+
+struct nd_sockperf {
+	enum nd_sockperf_mode mode;
+	bool tcp, full_rtt, giga, precise, dont_warm_up, nonblocked, dont_reply, has_rate, gaps;
+	bool has_time, short_average, coloured, daemonize, codes_as_theirs;
+	uint64_t time_s;       /* -t */
+	uint64_t messages;     /* -n; 0: by time */
+	uint64_t burst;        /* -b */
+	uint64_t rate;         /* --mps; 0: max */
+	uint64_t reply_every;  /* R; 1 but for under-load */
+	uint64_t message_bytes, range_bytes;
+	uint64_t level;        /* --ci_sig_level */
+	uint64_t threads;
+	uint64_t wait_s;       /* --pre-warmup-wait */
+	uint64_t bin_us, bin_low_us, bin_high_us; /* --histogram; bin 0: none */
+	const char *log;          /* --full-log; NULL */
+	const char *version;      /* as shown */
+	const char *data_file;    /* --data-file; NULL */
+	struct nd_strv addresses; /* shown, "IP PORT TCP|UDP" */
+	struct nd_list schedule;  /* playback: struct nd_playback */
+};
+
+/* One message of a playback. */
+struct nd_playback {
+	uint64_t at_ns, bytes;
+};
+
+extern const struct nd_table nd_sockperf_table;
+extern const char *const nd_sockperf_mode_names[]; /* ends with NULL */
+
+/** nd_sockperf_of() - the plan's sockperf settings; NULL: another face. */
+const struct nd_sockperf *nd_sockperf_of(const struct nd_plan *plan);
+
+/** nd_sockperf_size() - bytes of message number @index of a flow: @most, or less by up to @spread, the same whoever
+ * asks. */
+static inline uint64_t nd_sockperf_size(uint64_t most, uint64_t spread, uint64_t index)
+{
+	uint64_t x = (index + 1) * 0x9e3779b97f4a7c15ull;
+
+	if (spread == 0 || most <= ND_SOCKPERF_HEADER)
+		return most;
+	spread = ND_MIN(spread, most - ND_SOCKPERF_HEADER);
+	x ^= x >> 31;
+	x *= 0xbf58476d1ce4e5b9ull;
+	x ^= x >> 29;
+	return most - x % (spread + 1);
+}
+
+#endif

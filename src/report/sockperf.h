@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to sockperf's report: what its lines are made of. */
+#ifndef ND_REPORT_SOCKPERF_H
+#define ND_REPORT_SOCKPERF_H
+
+#include "report/face.h"
+#include "stat/exact.h"
+
+#define ND_SP_SKIP_NS (400 * ND_NS_PER_MS) /* cut from the beginning of a test by time */
+#define ND_SP_TAIL_NS (50 * ND_NS_PER_MS)
+#define ND_SP_SKIP_N  8000u /* messages, of a test by number */
+#define ND_SP_TAIL_N  1000u
+
+enum nd_sprep_mode { ND_SPREP_PP, ND_SPREP_UL, ND_SPREP_TP, ND_SPREP_PB, ND_SPREP_SR };
+
+/* A run's figures. */
+struct nd_sprep {
+	struct nd_face face;
+	const struct nd_result *r;
+	enum nd_sprep_mode mode;
+	bool colours;
+	double seconds;     /* of the whole run */
+	double scale;       /* what is shown of a round trip: all of it, or half */
+	double ns_per_unit; /* .. / this is us */
+	uint64_t sent, received, duplicate;
+	uint64_t handled; /* a server's messages */
+	struct nd_exact_cut cut;
+	struct nd_exact e;
+	int error; /* negative errno: statistics could not be made */
+};
+
+/** nd_sprep_open() - @r NULL: only what the command line says. */
+void nd_sprep_open(struct nd_sprep *f, const struct nd_report_cfg *cfg, const struct nd_result *r);
+/** nd_sprep_has_statistics() - is there at least one observation? */
+bool nd_sprep_has_statistics(const struct nd_sprep *f);
+/** nd_sprep_colour() - @text between the escapes of @code, where colours are wanted. */
+void nd_sprep_colour(const struct nd_sprep *f, const char *code, const char *text,
+		     struct nd_str *out);
+/** nd_sprep_statistics() - from [Total Run] to MIN. @in_log: without the summary line. */
+void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *out);
+/** nd_sprep_log() - the full log, streamed. Return: 0, negative errno with @err. */
+ND_MUST_CHECK int nd_sprep_log(const struct nd_sprep *f, const char *name, struct nd_err *err);
+/** nd_sprep_histogram() - bars behind the statistics (@in_log: as rows of the log). */
+void nd_sprep_histogram(const struct nd_sprep *f, bool in_log, struct nd_str *out);
+
+#endif

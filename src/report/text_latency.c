@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Text: how long requests took, quantile by quantile, and what stands behind the figures. */
+#include <math.h>
+#include <string.h>
+
+#include "report/int.h"
+
+#define COLUMN 34 /* of one distribution */
+
+static struct nd_line line_of(struct nd_str *out, const char *label)
+{
+	return (struct nd_line){ .out = out, .label = label, .indent = ND_TEXT_INDENT };
+}
+
+bool nd_text_is_latency(const struct nd_result *r)
+{
+	return r->verb && (!strcmp(r->verb, "latency") || !strcmp(r->verb, "connect"));
+}
+
+static void put_us(struct nd_str *out, double us)
+{
+	if (isfinite(us))
+		nd_scaled_text(out, us, ND_M_US);
+	else
+		nd_str_addc(out, '-', 1);
+}
+
+static void put_cell(struct nd_str *out, const struct nd_str *cell, bool last)
+{
+	nd_str_add(out, nd_str_text(cell));
+	if (!last && cell->len < COLUMN)
+		nd_str_addc(out, ' ', COLUMN - cell->len);
+}
+
+/* "25.1 us  (25.0 us to 25.3 us)" */
+static void put_quantile(struct nd_str *out, const struct nd_times *t, uint64_t i, bool last)
+{
+	const struct nd_quantile_row *q = t->quantiles.v;
+	nd_auto_str cell = { 0 };
+
+	if (i >= t->quantiles.n || !isfinite(q[i].us)) {
+		nd_str_addc(&cell, '-', 1);
+	} else {
+		put_us(&cell, q[i].us);
+		nd_str_add(&cell, "  (");
+		put_us(&cell, q[i].low_us);
+		nd_str_add(&cell, " to ");
+		put_us(&cell, q[i].high_us);
+		nd_str_addc(&cell, ')', 1);
+	}
+	put_cell(out, &cell, last);
+}
+
+static void put_plain(struct nd_str *out, double us, bool last)
+{
+	nd_auto_str cell = { 0 };
+
+	put_us(&cell, us);
+	put_cell(out, &cell, last);
+}
+
+/* The distributions that were measured, side by side. */
+struct columns {
+	const struct nd_times *v[3];
+	const char *head[3];
+	unsigned n;
+};
+
+static struct columns columns_of(const struct nd_latency *l)
+{
+	struct columns c = { .n = 0 };
+
+	if (l->response.count && l->response.count != ND_UNKNOWN) {
+		c.v[c.n] = &l->response;
+		c.head[c.n++] = "response: from when it was due";
+	}
+	c.v[c.n] = &l->service;
+	c.head[c.n++] =
+		l->open_loop ? "service: from when it was sent" : "service time  (95 % limits)";
+	return c;
+}
+
+static void put_heads(struct nd_str *out, const struct columns *c)
+{
+	nd_str_addf(out, "  %-13s", "Time");
+	for (unsigned i = 0; i < c->n; i++) {
+		nd_str_add(out, c->head[i]);
+		if (i + 1 < c->n)
+			nd_str_addc(out, ' ', COLUMN - strlen(c->head[i]));
+	}
+	nd_str_addc(out, '\n', 1);
+}
+
+enum figure { MIN, MAX, MEAN };
+
+static void put_figures(struct nd_str *out, const struct columns *c, enum figure which)
+{
+	static const char *const names[] = { "min", "max", "mean" };
+
+	nd_str_addf(out, "    %-11s", names[which]);
+	for (unsigned i = 0; i < c->n; i++)
+		put_plain(out,
+			  which == MIN   ? c->v[i]->min_us
+			  : which == MAX ? c->v[i]->max_us
+					 : c->v[i]->mean_us,
+			  i + 1 == c->n);
+	nd_str_addc(out, '\n', 1);
+}
+
+/* Quantiles that some column knows, and the first one that none does, with the reason. */
+static void put_quantiles(struct nd_str *out, const struct columns *c)
+{
+	const struct nd_quantile_row *q = c->v[0]->quantiles.v;
+
+	for (uint64_t k = 0; k < c->v[0]->quantiles.n; k++) {
+		nd_str_addf(out, "    %-11s", q[k].name);
+		if (!isfinite(q[k].us)) {
+			nd_str_addf(out, "not told: %s\n", q[k].missing ? q[k].missing : "unknown");
+			return;
+		}
+		for (unsigned i = 0; i < c->n; i++)
+			put_quantile(out, c->v[i], k, i + 1 == c->n);
+		nd_str_addc(out, '\n', 1);
+	}
+}
+
+static void put_requests(struct nd_str *out, const struct nd_latency *l)
+{
+	struct nd_line line = line_of(out, "Requests");
+
+	nd_line_item(&line, "", "whole run: sent %llu", (unsigned long long)l->sent);
+	nd_line_item(&line, ", ", "answered %llu", (unsigned long long)l->answered);
+	nd_line_item(&line, ", ", "lost %llu", (unsigned long long)l->lost);
+	nd_line_item(&line, "; ", "samples in the window %llu",
+		     (unsigned long long)l->service.count);
+	if (!l->open_loop)
+		nd_line_item(&line, "; ",
+			     "closed loop, %llu at a time per flow: a stall counts once",
+			     (unsigned long long)l->outstanding);
+	nd_line_end(&line);
+}
+
+static double quantile(const struct nd_times *t, const char *name)
+{
+	const struct nd_quantile_row *q = t->quantiles.v;
+
+	for (uint64_t i = 0; i < t->quantiles.n; i++)
+		if (!strcmp(q[i].name, name))
+			return q[i].us;
+	return (double)NAN;
+}
+
+static void put_late(struct nd_line *line, const char *words, double us)
+{
+	nd_auto_str text = { 0 };
+
+	if (!isfinite(us))
+		return;
+	nd_scaled_text(&text, us, ND_M_US);
+	nd_line_item(line, ", ", "%s %s", words, nd_str_text(&text));
+}
+
+static void put_schedule(struct nd_str *out, const struct nd_direction *d)
+{
+	const struct nd_latency *l = d->latency;
+	struct nd_line line = line_of(out, "Schedule");
+	nd_auto_str rate = { 0 };
+
+	if (!l->open_loop)
+		return;
+	nd_scaled_text(&rate, (double)d->asked_rate_ops, ND_M_RATE);
+	nd_line_item(&line, "", "%s asked, %s gaps", nd_str_text(&rate),
+		     l->arrival ? l->arrival : "unknown");
+	put_late(&line, "sent late by p50", quantile(&l->late, "p50"));
+	put_late(&line, "p99", quantile(&l->late, "p99"));
+	put_late(&line, "max", l->late.max_us);
+	nd_line_end(&line);
+}
+
+static void put_clock(struct nd_str *out, const struct nd_latency *l)
+{
+	struct nd_line line = line_of(out, "Clock");
+
+	if (l->clock)
+		nd_line_item(&line, "", "%s", l->clock);
+	if (isfinite(l->clock_read_ns))
+		nd_line_item(&line, ", ", "%.0f ns to read, twice in each time", l->clock_read_ns);
+	nd_line_end(&line);
+}
+
+void nd_text_latency(struct nd_str *out, const struct nd_direction *d)
+{
+	const struct nd_latency *l = d->latency;
+	struct columns c = columns_of(l);
+
+	if (l->service.count && l->service.count != ND_UNKNOWN) {
+		put_heads(out, &c);
+		put_figures(out, &c, MIN);
+		put_quantiles(out, &c);
+		put_figures(out, &c, MAX);
+		put_figures(out, &c, MEAN);
+	}
+	put_requests(out, l);
+	put_schedule(out, d);
+	put_clock(out, l);
+}

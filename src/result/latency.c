@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Times of requests as rows, and from histograms to them. */
+#include <errno.h>
+#include <math.h>
+
+#include "result/latency.h"
+#include "stat/quantile.h"
+
+#define L struct nd_latency
+#define Q struct nd_quantile_row
+#define T struct nd_times
+
+static const struct {
+	const char *name;
+	double ratio;
+} told[] = {
+	{ "p50", 0.5 },       { "p75", 0.75 },        { "p90", 0.9 },
+	{ "p95", 0.95 },      { "p99", 0.99 },        { "p99.9", 0.999 },
+	{ "p99.99", 0.9999 }, { "p99.999", 0.99999 }, { "p99.9999", 0.999999 },
+};
+
+/* clang-format off */
+static const struct nd_field quantile_rows[] = {
+	ND_STR(Q, name, 0, NULL, "Its name, such as p99.9."),
+	ND_F64(Q, ratio, ND_M_NONE, 0, NULL, "Share of the times that are not longer."),
+	ND_F64(Q, us, ND_M_US, 0, NULL, "The quantile; null with fewer than ten samples beyond it."),
+	ND_F64(Q, low_us, ND_M_US, 0, NULL,
+	       "The true quantile is, with 95 % confidence if samples are independent, not below this."),
+	ND_F64(Q, high_us, ND_M_US, 0, NULL, "And not over this; null where no sample is large enough to say so."),
+	ND_STR(Q, missing, 0, NULL, "Why the quantile is null."),
+	ND_ROWS_END
+};
+
+static const struct nd_field times_rows[] = {
+	ND_U64(T, count, ND_M_COUNT, 0, NULL, "Samples in the measured window."),
+	ND_F64(T, min_us, ND_M_US, 0, NULL, "Shortest."),
+	ND_F64(T, mean_us, ND_M_US, 0, NULL, "Mean."),
+	ND_F64(T, stddev_us, ND_M_US, 0, NULL, "Standard deviation."),
+	ND_F64(T, max_us, ND_M_US, 0, NULL, "Longest."),
+	ND_LIST(T, quantiles, 0, NULL, "Quantiles with their limits.", &nd_quantile_table),
+	ND_ROWS_END
+};
+
+static const struct nd_field latency_rows[] = {
+	ND_BOOL(L, open_loop, 0, NULL, "Requests went by a schedule and did not wait for answers."),
+	ND_STR(L, arrival, 0, NULL, "Gaps of the schedule: fixed, uniform or poisson; null: there was none."),
+	ND_U64(L, outstanding, ND_M_COUNT, 0, NULL,
+	       "Requests of a flow that may wait for answers at a time; null in an open loop."),
+	ND_STR(L, clock, 0, NULL, "Where the asking machine's time comes from (Linux's clock source)."),
+	ND_F64(L, clock_read_ns, ND_M_NS, 0, NULL, "What one reading of it takes, at the end of the test."),
+	ND_U64(L, spinners, ND_M_COUNT, 0, NULL, "Threads of the asking end that never wait, but ask again and again."),
+	ND_U64(L, sent, ND_M_COUNT, 0, NULL, "Requests in the whole run, those that this machine refused included."),
+	ND_U64(L, answered, ND_M_COUNT, 0, NULL, "Answers that came in time, in the whole run."),
+	ND_U64(L, lost, ND_M_COUNT, 0, NULL,
+	       "Requests that were refused by this machine, or not answered within one second, in the whole run."),
+	ND_F64(L, lost_ratio, ND_M_RATIO, 0, NULL, "Of those sent."),
+	ND_GROUP(struct nd_times, L, service, 0, NULL,
+	       "From the true sending of a request to its answer.", &nd_times_table),
+	ND_GROUP(struct nd_times, L, response, 0, NULL,
+	       "From when a request was to be sent to its answer: what a stall costs all that were to be sent in it. "
+	       "Count 0 without a schedule.", &nd_times_table),
+	ND_GROUP(struct nd_times, L, late, 0, NULL,
+	       "How far behind its schedule this program sent.", &nd_times_table),
+	ND_F64(L, near_40ms_ratio, ND_M_RATIO, 0, NULL,
+	       "Service times of 39 to 41 ms: what an acknowledgement that is held back costs."),
+	ND_ROWS_END
+};
+/* clang-format on */
+
+const struct nd_table nd_quantile_table = { .name = "quantile",
+					    .size = sizeof(Q),
+					    .rows = quantile_rows };
+const struct nd_table nd_times_table = { .name = "times", .size = sizeof(T), .rows = times_rows };
+const struct nd_table nd_latency_table = { .name = "latency",
+					   .size = sizeof(L),
+					   .rows = latency_rows };
+
+static double us_of(uint64_t ns)
+{
+	return ns == ND_UNKNOWN ? (double)NAN : (double)ns / 1e3;
+}
+
+static int quantile_row(const struct nd_hist_view *v, size_t i, struct nd_arena *a, Q *row)
+{
+	struct nd_quantile got;
+
+	nd_quantile_of(v, told[i].ratio, &got);
+	*row = (Q){ .name = told[i].name,
+		    .ratio = told[i].ratio,
+		    .us = us_of(got.ns),
+		    .low_us = us_of(got.low_ns),
+		    .high_us = us_of(got.high_ns) };
+	if (got.ns != ND_UNKNOWN)
+		return 0;
+	row->missing = nd_arena_printf(a, "of %llu samples fewer than %u are beyond it",
+				       (unsigned long long)v->count, ND_QUANTILE_BEYOND);
+	return row->missing ? 0 : -ENOMEM;
+}
+
+int nd_times_from(const struct nd_hist_view *v, struct nd_arena *a, struct nd_times *ret)
+{
+	Q *row;
+	int e = 0;
+
+	nd_table_unknown(&nd_times_table, ret);
+	ret->count = v->count;
+	if (v->count == 0)
+		return 0;
+	ret->min_us = us_of(v->min_ns);
+	ret->mean_us = nd_hist_mean(v) / 1e3;
+	ret->stddev_us = nd_hist_stddev(v) / 1e3;
+	ret->max_us = us_of(v->max_ns);
+	if (nd_list_new(a, &ret->quantiles, ND_COUNTOF(told), sizeof(*row)) < 0)
+		return -ENOMEM;
+	row = ret->quantiles.v;
+	for (size_t i = 0; e == 0 && i < ND_COUNTOF(told); i++)
+		e = quantile_row(v, i, a, &row[i]);
+	return e;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Times of a lane that asks: the workers' histograms added up, and what the clock behind them is worth. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/time.h"
+#include "result/latency.h"
+#include "run/int.h"
+#include "stat/quantile.h"
+
+#define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define SOURCE_BYTES 64
+#define CLOCK_READS  1000u
+#define CLOCK_ROUNDS 8u
+#define NEAR_LOW_NS  (39 * ND_NS_PER_MS)
+#define NEAR_HIGH_NS (41 * ND_NS_PER_MS)
+
+/* The best of some rounds: others were interrupted. */
+static double clock_read_ns(void)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (unsigned i = 0; i < CLOCK_ROUNDS; i++) {
+		uint64_t from = nd_now_ns(), to = from;
+
+		for (unsigned k = 0; k < CLOCK_READS; k++)
+			to = nd_now_ns();
+		best = ND_MIN(best, to - from);
+	}
+	return (double)best / CLOCK_READS;
+}
+
+static const char *clock_source(struct nd_arena *a)
+{
+	nd_auto_free char *text = NULL;
+	size_t n;
+
+	if (nd_read_file(CLOCK_SOURCE, SOURCE_BYTES, &text, &n, NULL) < 0)
+		return NULL;
+	return nd_arena_dupn(a, text, strcspn(text, "\n"));
+}
+
+enum kind { SERVICE, RESPONSE, LATE };
+
+static const struct nd_hist *hist_of(const struct nd_worker *w, unsigned lane, enum kind kind)
+{
+	return kind == SERVICE    ? w->rtt_window[lane]
+	       : kind == RESPONSE ? w->response[lane]
+				  : w->late[lane];
+}
+
+static int add_up(const struct nd_run *r, unsigned lane, enum kind kind, struct nd_hist_view *ret)
+{
+	int e = 0;
+
+	for (uint32_t i = 0; i < r->worker_n && e == 0; i++) {
+		const struct nd_hist *h = hist_of(&r->workers[i], lane, kind);
+
+		e = h ? nd_hist_view_take(ret, h) : 0;
+	}
+	return e;
+}
+
+/* Buckets up to the last one that is used, in the arena. */
+static int keep(const struct nd_hist_view *v, struct nd_arena *a, struct nd_hist_view *ret)
+{
+	uint32_t n = v->n;
+
+	while (n > 0 && v->v[n - 1] == 0)
+		n--;
+	*ret = *v;
+	ret->n = n;
+	ret->v = NULL;
+	if (n == 0)
+		return 0;
+	ret->v = nd_arena_alloc(a, n, sizeof(*ret->v));
+	if (!ret->v)
+		return -ENOMEM;
+	memcpy(ret->v, v->v, n * sizeof(*ret->v));
+	return 0;
+}
+
+static int fill(const struct nd_run *r, unsigned lane, enum kind kind, struct nd_arena *a,
+		struct nd_latency *l)
+{
+	ND_CLEANUP(nd_hist_view_done) struct nd_hist_view v = { .min_ns = UINT64_MAX };
+	struct nd_times *times = kind == SERVICE    ? &l->service
+				 : kind == RESPONSE ? &l->response
+						    : &l->late;
+	int e = add_up(r, lane, kind, &v);
+
+	if (e == 0)
+		e = nd_times_from(&v, a, times);
+	if (e == 0 && kind == SERVICE && v.count)
+		l->near_40ms_ratio =
+			(double)nd_hist_between(&v, NEAR_LOW_NS, NEAR_HIGH_NS) / (double)v.count;
+	if (e == 0 && kind != LATE)
+		e = keep(&v, a, kind == SERVICE ? &l->service_hist : &l->response_hist);
+	return e;
+}
+
+/* Over the whole run, of all workers. */
+static void count(const struct nd_run *r, unsigned lane, struct nd_latency *l)
+{
+	l->sent = l->answered = l->lost = 0;
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		const struct nd_counters *c = &r->workers[i].io.c[lane];
+
+		l->sent += c->tx_messages + c->tx_refused;
+		l->answered += c->transactions;
+		l->lost += c->lost;
+	}
+	l->lost_ratio = l->sent ? (double)l->lost / (double)l->sent : (double)NAN;
+}
+
+int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a,
+		       struct nd_latency **ret)
+{
+	const struct nd_workload *wl = r->lanes[lane].workload;
+	struct nd_latency *l;
+	int e;
+
+	*ret = NULL;
+	if (!r->lanes[lane].load->round_trips || !nd_is_active(r, lane))
+		return 0;
+	l = nd_arena_alloc(a, 1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	nd_table_unknown(&nd_latency_table, l);
+	l->open_loop = r->lanes[lane].load->halves > 1;
+	if (l->open_loop)
+		l->arrival = nd_spacing_names[wl->arrival];
+	else
+		l->outstanding = wl->ahead + 1;
+	l->clock = clock_source(a);
+	l->clock_read_ns = clock_read_ns();
+	l->spinners = strcmp(r->cfg.plan->wait, "spin") == 0 ? r->worker_n : 0;
+	count(r, lane, l);
+	e = fill(r, lane, SERVICE, a, l);
+	if (e == 0)
+		e = fill(r, lane, RESPONSE, a, l);
+	if (e == 0)
+		e = fill(r, lane, LATE, a, l);
+	*ret = l;
+	return e;
+}

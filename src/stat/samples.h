@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Instants of numbered messages: when each was sent, when its first answer came. Written by one worker, which neither
+ * allocates nor calls the system; another thread moves what is settled to a file that nobody else sees, so that memory
+ * stays the same however long a test runs. Read when the worker has ended.
+ */
+#ifndef ND_STAT_SAMPLES_H
+#define ND_STAT_SAMPLES_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct nd_sample {
+	uint64_t tx_ns, rx_ns; /* 0: not sent; no answer */
+};
+
+/* What became of the messages, over the whole run. */
+struct nd_sample_counts {
+	uint64_t every;     /* each so many-th is kept, and answered; 0: none */
+	uint64_t sent;      /* number of the last message */
+	uint64_t kept;      /* entries: message (i + 1) * every is entry i */
+	uint64_t received;  /* numbers with at least one answer */
+	uint64_t duplicate; /* further answers */
+	uint64_t alien;     /* answers to what was never sent */
+	uint64_t missed;    /* not kept: the file could not be written fast enough */
+};
+
+struct nd_samples;
+
+/** nd_samples_new() - @every: see above. -ENOMEM. */
+ND_MUST_CHECK int nd_samples_new(uint64_t every, struct nd_samples **ret);
+void nd_samples_free(struct nd_samples *s);
+
+/* The worker's. */
+/** nd_samples_send() - the number of the next message, which is about to be sent. */
+uint64_t nd_samples_send(struct nd_samples *s, uint64_t now_ns);
+/** nd_samples_unsend() - the last @n of them were not sent after all. */
+void nd_samples_unsend(struct nd_samples *s, uint64_t n);
+/** nd_samples_asks() - is message @number to be answered? */
+bool nd_samples_asks(const struct nd_samples *s, uint64_t number);
+/** nd_samples_answer() - False: it was never sent. */
+bool nd_samples_answer(struct nd_samples *s, uint64_t number, uint64_t now_ns);
+
+/** nd_samples_drain() - any one other thread, many times a second: move what is settled to the file. */
+void nd_samples_drain(struct nd_samples *s);
+
+/* When the worker has ended. */
+void nd_samples_counts(const struct nd_samples *s, struct nd_sample_counts *ret);
+/** nd_samples_read() - entries from @from on. Return: how many, at most @n; 0 at the end; -errno. */
+ssize_t nd_samples_read(const struct nd_samples *s, uint64_t from, struct nd_sample *ret, size_t n);
+
+#endif
