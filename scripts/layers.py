@@ -27,8 +27,8 @@ MAY_INCLUDE = {
     "ctl": "plan dialect net result",
     "session": "plan ctl dialect net run os result",
     "report": "result stat",
-    "advise": "os net ctl result report",
-    "watch": "os result report",
+    "advise": "plan os net result session",
+    "watch": "plan os",
     # beyond opt and plan only for lists of values: the options a part owns, the names it has
     "persona": "opt plan net engine load report dialect",
     "main.c": "persona plan session report advise watch",

@@ -3,11 +3,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "advise/advise.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "persona/persona.h"
 #include "report/report.h"
 #include "session/session.h"
+#include "watch/watch.h"
 
 struct app {
 	struct nd_plan plan;
@@ -98,6 +100,22 @@ static int run(struct app *app)
 	return nd_exit_code(&app->plan, ending) ? say(app, ending, &app->failure) : 0;
 }
 
+/* The verbs that look at this machine: neither session nor report. */
+static int (*const looks[ND_VERB_MAX])(const struct nd_plan *plan,
+				       const struct nd_local_place *place, struct nd_err *err) = {
+	[ND_VERB_WATCH] = nd_watch_run,
+	[ND_VERB_IRQ] = nd_irq_run,
+	[ND_VERB_DOCTOR] = nd_doctor_run,
+};
+
+static int look(struct app *app)
+{
+	const struct nd_local_place place = { .root = "", .out_fd = 1, .tty = isatty(1) == 1 };
+	int r = looks[app->plan.verb](&app->plan, &place, &app->failure);
+
+	return r < 0 ? say(app, ND_END_FAILED, &app->failure) : r;
+}
+
 int main(int argc, char **argv)
 {
 	struct app app = { 0 };
@@ -108,7 +126,7 @@ int main(int argc, char **argv)
 	if (next == ND_NEXT_SCHEMA || next == ND_NEXT_RESULT_DOC)
 		(next == ND_NEXT_SCHEMA ? nd_result_schema : nd_result_doc)(&out);
 	if (next == ND_NEXT_RUN)
-		code = run(&app);
+		code = looks[app.plan.verb] ? look(&app) : run(&app);
 	else if (!nd_str_ok(&out) || nd_write_all(next < 0 || next == ND_NEXT_USAGE ? 2 : 1,
 						  nd_str_text(&out), out.len) < 0)
 		code = say(&app, (nd_sysfail(&app.broken, "writing"), ND_END_FAILED), &app.broken);

@@ -314,7 +314,7 @@ int nd_loop_signals(struct nd_loop *l, void (*fn)(void *user, int signal), void 
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGALRM); /* scripts end a netperf by it */
-	if (!is_ignored(SIGHUP)) /* nohup asks for that */
+	if (!is_ignored(SIGHUP))        /* nohup asks for that */
 		(void)sigaddset(&set, SIGHUP);
 	fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (fd < 0)

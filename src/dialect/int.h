@@ -86,7 +86,7 @@ struct json_t;
 
 /* What any message may hold; each message's rows use some of it. */
 struct nd_native_body {
-	uint64_t protocol, cpus, datagram_bytes, sent, at, threads, rtt;
+	uint64_t protocol, cpus, datagram_bytes, sent, at, threads, rtt, port;
 	const char *version, *boot_id, *netns, *hostname, *token, *sentence, *reason;
 	struct nd_strv features;
 	struct nd_list list; /* struct nd_interval_sample */
@@ -243,6 +243,7 @@ void nd_native_client_group(struct nd_native *d, const struct nd_native_body *b)
 const char *nd_native_group_of(struct nd_native *d);
 
 /* native_server.c */
+void nd_native_server_socket(struct nd_native *d, const struct nd_dialog_event *ev);
 void nd_native_server_judged(struct nd_native *d, const struct nd_dialog_event *ev);
 void nd_native_server_refuse(struct nd_native *d, const char *sentence);
 void nd_native_server_hello(struct nd_native *d, const struct nd_native_body *b);

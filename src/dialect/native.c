@@ -187,6 +187,10 @@ static void native_event(void *state, const struct nd_dialog_event *ev, struct n
 		if (d->end == ND_SERVER)
 			nd_native_server_judged(d, ev);
 		break;
+	case ND_DLG_SOCKET:
+		if (d->end == ND_SERVER)
+			nd_native_server_socket(d, ev);
+		break;
 	default:
 		nd_native_on_local(d, ev);
 		break;

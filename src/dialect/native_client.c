@@ -253,6 +253,12 @@ void nd_native_client_agreed(struct nd_native *d, const struct nd_native_body *b
 				  (unsigned long long)d->threads);
 		return;
 	}
+	if (nd_plan_connects(d->plan) && (b->port < 1 || b->port > UINT16_MAX)) {
+		nd_native_protest(d, "message 'agreed': 'port' is not in 1..65535");
+		return;
+	}
+	if (nd_plan_connects(d->plan))
+		d->plan->data_port = b->port;
 	d->threads = b->threads;
 	d->plan->threads = b->threads;
 	nd_native_prepare(d);

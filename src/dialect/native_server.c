@@ -65,11 +65,25 @@ void nd_native_server_plan(struct nd_native *d, const struct nd_native_body *b)
 	nd_verbs_add(d->verbs, ND_DO_PROPOSE);
 }
 
-void nd_native_server_judged(struct nd_native *d, const struct nd_dialog_event *ev)
+/* @port: of the connections that come and go; ND_UNKNOWN: there are none. */
+static void agree(struct nd_native *d, uint64_t port)
 {
 	char token[2 * sizeof(d->key) + 1];
 	size_t i;
 
+	for (i = 0; i < sizeof(d->key); i++)
+		(void)snprintf(token + 2 * i, 3, "%02x", d->key[i]); /* two digits always */
+	d->threads = nd_native_threads(d);
+	d->plan->threads = d->threads;
+	nd_native_prepare(d);
+	nd_native_send(
+		d, ND_MSG_AGREED,
+		&(struct nd_native_body){
+			.token = token, .threads = d->threads, .port = port, .plan = d->plan });
+}
+
+void nd_native_server_judged(struct nd_native *d, const struct nd_dialog_event *ev)
+{
 	if (d->stage != ND_STAGE_JUDGE)
 		return;
 	if (ev->reason) {
@@ -79,14 +93,22 @@ void nd_native_server_judged(struct nd_native *d, const struct nd_dialog_event *
 	}
 	if (ev->plan)
 		d->plan = ev->plan;
-	for (i = 0; i < sizeof(d->key); i++)
-		(void)snprintf(token + 2 * i, 3, "%02x", d->key[i]); /* two digits always */
-	d->threads = nd_native_threads(d);
-	d->plan->threads = d->threads;
-	nd_native_prepare(d);
-	nd_native_send(
-		d, ND_MSG_AGREED,
-		&(struct nd_native_body){ .token = token, .threads = d->threads, .plan = d->plan });
+	if (nd_plan_connects(d->plan))
+		nd_verbs_add(d->verbs, ND_DO_SOCKET);
+	else
+		agree(d, ND_UNKNOWN);
+}
+
+void nd_native_server_socket(struct nd_native *d, const struct nd_dialog_event *ev)
+{
+	if (d->stage != ND_STAGE_JUDGE)
+		return;
+	if (ev->error == 0) {
+		agree(d, ev->socket->port);
+		return;
+	}
+	nd_native_server_refuse(d, ev->err->text);
+	nd_native_fail(d, false, ev->error, "%s", ev->err->text);
 }
 
 void nd_native_server_is_ready(struct nd_native *d, const struct nd_native_body *b)

@@ -10,9 +10,9 @@
 #include "dialect/int.h"
 #include "plan/sockperf.h"
 
-#define TAIL_NS  (100 * ND_NS_PER_MS) /* for late answers */
-#define OVER_NS  (5 * ND_NS_PER_S)
-#define MANY     50000u /* connections that came: the next lull is a good time to begin anew */
+#define TAIL_NS (100 * ND_NS_PER_MS) /* for late answers */
+#define OVER_NS (5 * ND_NS_PER_S)
+#define MANY    50000u /* connections that came: the next lull is a good time to begin anew */
 
 enum timer { BEGIN, LATE };
 

@@ -147,11 +147,13 @@ struct nd_io {
 	struct nd_hist *rtt[ND_MAX_WORKLOADS];  /* rr: service times; NULL otherwise */
 	struct nd_hist *response[ND_MAX_WORKLOADS]; /* rr: from intended instants; or NULL */
 	struct nd_by_due due[ND_MAX_WORKLOADS];     /* requests with intended instants */
+	struct nd_hist *opened[ND_MAX_WORKLOADS];   /* what connections took to be made; or NULL */
 	/* round trips of the interval under way, beside those above; NULL: none */
 	struct nd_hist *interval[ND_MAX_WORKLOADS];
 	/* datagrams sent: ns from one call to the next, and how many each handed over; or NULL */
 	struct nd_hist *gap[ND_MAX_WORKLOADS], *burst[ND_MAX_WORKLOADS];
 	uint64_t sent_ns[ND_MAX_WORKLOADS]; /* of the last such call; 0: none */
+	uint64_t sent_n[ND_MAX_WORKLOADS];  /* datagrams at that instant */
 
 	/* tx_buf is made by the run: prepared by the lane's frame once, shared by all workers, const. Whatever
 	 * else a transfer pair needs (receive buffer, own copies for frames that fill, iovecs, pipes) its

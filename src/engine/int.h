@@ -116,10 +116,16 @@ static inline void nd_io_burst(struct nd_io *io, unsigned lane, uint64_t n)
 {
 	if (!io->gap[lane] || n == 0)
 		return;
-	if (io->sent_ns[lane])
+	if (io->sent_ns[lane] == io->now_ns) { /* posted together, told one by one */
+		io->sent_n[lane] += n;
+		return;
+	}
+	if (io->sent_ns[lane]) {
 		nd_hist_record(io->gap[lane], io->now_ns - io->sent_ns[lane]);
-	nd_hist_record(io->burst[lane], n);
+		nd_hist_record(io->burst[lane], io->sent_n[lane]);
+	}
 	io->sent_ns[lane] = io->now_ns;
+	io->sent_n[lane] = n;
 }
 
 /** nd_flow_payload() - payload was moved at @now_ns: first and last instants. */

@@ -92,8 +92,7 @@ static void fill_datagrams(struct nd_frame_state *s, struct nd_batch *b)
 
 static void begin_message(struct nd_frame_state *s, struct stream *t, uint64_t now_ns)
 {
-	t->length =
-		(uint32_t)nd_sockperf_size(s->message_bytes, s->spread_bytes, t->made++);
+	t->length = (uint32_t)nd_sockperf_size(s->message_bytes, s->spread_bytes, t->made++);
 	t->at = 0;
 	t->number = nd_samples_send(s->samples, now_ns);
 	put_head(t->head, t->number, asking(s, t->number), t->length);
@@ -171,8 +170,8 @@ static uint32_t take_datagrams(struct nd_frame_state *s, const struct nd_batch *
 	for (uint32_t i = 0; i < b->n; i++) {
 		const uint8_t *at = b->iov[i].iov_base;
 
-		if (b->iov[i].iov_len >= HEADER_BYTES &&
-		    length_of(at) <= b->iov[i].iov_len && take_answer(s, at, b->now_ns))
+		if (b->iov[i].iov_len >= HEADER_BYTES && length_of(at) <= b->iov[i].iov_len &&
+		    take_answer(s, at, b->now_ns))
 			n++;
 		else
 			b->iov[i].iov_len = 0;

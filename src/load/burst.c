@@ -9,6 +9,7 @@
 
 /* Datagrams that are not answered after this long are lost: the next burst goes out. */
 #define PATIENCE_NS (250 * ND_NS_PER_MS)
+#define TAIL_NS     (100 * ND_NS_PER_MS)
 
 struct burst {
 	struct nd_pace pace;
@@ -17,6 +18,7 @@ struct burst {
 	uint64_t count;        /* of a burst */
 	uint64_t left;         /* of it, still to be sent or to be answered */
 	uint64_t due_ns;
+	uint64_t tail_ns;   /* the second half reads until then; 0: on and on */
 	uint64_t first;     /* datagrams: number of the first of the burst; 0: none */
 	uint64_t ops, sent; /* messages to be sent in all, 0: by time; sent so far */
 	uint32_t batch;
@@ -164,22 +166,23 @@ static void next(void *state, const struct nd_event *ev, struct nd_step *ret, st
 	next_sender(state, ev, ret);
 }
 
-/* The second half reads whatever comes until the run is over. */
+/* The second half reads whatever comes, and for a while behind the end. */
 static void next_under(void *state, const struct nd_event *ev, struct nd_step *ret,
 		       struct nd_note *note)
 {
-	const struct burst *s = state;
+	struct burst *s = state;
 
 	if (ev->half == 0) {
 		next(state, ev, ret, note);
 		return;
 	}
-	*ret = (struct nd_step){ .op = ND_OP_RECV, .count = s->batch };
+	if (ev->what == ND_HAP_STOP)
+		s->tail_ns = ev->now_ns + TAIL_NS;
+	*ret = (struct nd_step){ .op = ND_OP_RECV, .count = s->batch, .until_ns = s->tail_ns };
 	*note = (struct nd_note){ 0 };
-	if (ev->what == ND_HAP_CLOSED)
+	if (ev->what == ND_HAP_CLOSED || ev->what == ND_HAP_TIME ||
+	    (s->tail_ns && ev->now_ns >= s->tail_ns))
 		ret->op = ND_OP_FINISH;
-	else if (ev->what == ND_HAP_STOP)
-		ret->op = ND_OP_KEEP;
 }
 
 const struct nd_load nd_load_burst = {

@@ -106,6 +106,7 @@ static void next_active(struct crr *s, const struct nd_event *ev, struct nd_step
 		break;
 	case ND_HAP_OPENED:
 		s->open_ns = ev->begun_ns;
+		note->opened_ns = ev->now_ns - ev->begun_ns;
 		if (s->request)
 			talk(s, true, s->request, ret);
 		else

@@ -65,6 +65,7 @@ struct nd_note {
 		due_ns; /* the request's intended instant: in which window it counts; 0: it has none */
 	uint64_t late_ns; /* sent so much behind it, where .scheduled says so */
 	bool scheduled;
+	uint64_t opened_ns; /* a connection took so long to be made */
 };
 
 /* Settings of one flow, worked out once from the plan. */

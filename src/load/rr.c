@@ -9,6 +9,7 @@
 /* A datagram, or its answer, that has not come after this long is lost: the next request goes out. */
 #define PATIENCE_NS ND_NS_PER_S
 #define AHEAD_MAX   65535u
+#define RING_MIN    64u
 #define NUMBERED    8u /* a datagram of so many bytes can carry a sequence number */
 
 struct rr {
@@ -20,9 +21,9 @@ struct rr {
 	uint64_t ops;         /* requests still to send; ND_UNKNOWN: by time or bytes */
 	uint64_t seq;         /* its number, 0 without numbers */
 	uint32_t window, under_way; /* requests that may be, and are, unanswered */
-	uint32_t first;             /* of them, in .begun_ns */
+	uint32_t ring, first;       /* places in .begun_ns; that of the oldest, without numbers */
 	bool active, datagram, receiving, stopping;
-	uint64_t begun_ns[]; /* a ring of .window: when they were sent */
+	uint64_t begun_ns[]; /* when they were sent; 0: answered */
 };
 
 static uint32_t window_of(const struct nd_workload *wl)
@@ -30,9 +31,19 @@ static uint32_t window_of(const struct nd_workload *wl)
 	return (uint32_t)ND_MIN(wl->ahead, AHEAD_MAX) + 1;
 }
 
+/* One that is lost keeps its place until so many later ones were sent, or nothing has come for a while. */
+static uint32_t ring_of(const struct nd_workload *wl)
+{
+	uint32_t window = window_of(wl), ring = RING_MIN;
+
+	while (ring < 4 * window)
+		ring *= 2;
+	return window == 1 ? 1 : ring;
+}
+
 static size_t more_bytes(const struct nd_workload *wl)
 {
-	return (window_of(wl) - 1) * sizeof(uint64_t); /* one has its place */
+	return (ring_of(wl) - 1) * sizeof(uint64_t); /* one has its place */
 }
 
 static int init(void *state, const struct nd_load_cfg *cfg)
@@ -48,6 +59,7 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	s->left = wl->total_bytes ? cfg->bytes : ND_UNKNOWN;
 	s->ops = wl->total_ops ? cfg->ops : ND_UNKNOWN;
 	s->window = window_of(wl);
+	s->ring = ring_of(wl);
 	if (wl->rate_ops && wl->flows)
 		bytes_per_s = (double)wl->rate_ops / (double)wl->flows * (double)s->request;
 	nd_pace_init(&s->pace, bytes_per_s, ND_UNKNOWN);
@@ -109,23 +121,81 @@ static void go_on(struct rr *s, uint64_t now_ns, struct nd_step *ret)
 		ret->op = ND_OP_FINISH;
 }
 
-static void asked(struct rr *s, const struct nd_event *ev)
+/* Answers say whose they are, and may come in any order. */
+static bool is_numbered(const struct rr *s, uint64_t seq)
+{
+	return s->datagram && s->window > 1 && seq > 0;
+}
+
+static void keep_numbered(struct rr *s, const struct nd_event *ev, struct nd_note *note)
+{
+	uint64_t *place = &s->begun_ns[(ev->seq - 1) % s->ring];
+
+	if (ev->seq == s->seq) { /* refused: it has not gone out */
+		note->lost = 1;
+		return;
+	}
+	if (*place) { /* it was overtaken by all others */
+		note->lost = 1;
+		s->under_way--;
+	}
+	*place = ev->begun_ns;
+	s->under_way++;
+}
+
+static void asked(struct rr *s, const struct nd_event *ev, struct nd_note *note)
 {
 	use_up(s, ev->bytes);
 	s->ops -= s->ops != ND_UNKNOWN;
 	s->sent_ns = ev->begun_ns;
+	if (is_numbered(s, ev->seq))
+		keep_numbered(s, ev, note);
+	else
+		s->begun_ns[(s->first + s->under_way++) % s->ring] = ev->begun_ns;
 	s->seq = ev->seq;
-	s->begun_ns[(s->first + s->under_way++) % s->window] = ev->begun_ns;
 }
 
-static void answered(struct rr *s, const struct nd_event *ev, struct nd_note *note)
+/* When the request of this answer was sent; 0: it was given up. */
+static uint64_t find(struct rr *s, const struct nd_event *ev)
 {
+	uint64_t begun_ns = s->begun_ns[s->first];
+
+	if (is_numbered(s, ev->seq)) {
+		uint64_t *place = &s->begun_ns[(ev->seq - 1) % s->ring];
+
+		if (ev->seq > s->seq || s->seq - ev->seq >= s->ring)
+			return 0;
+		begun_ns = *place;
+		*place = 0;
+		return begun_ns;
+	}
+	if (s->window == 1 && ev->seq && s->seq && ev->seq != s->seq)
+		return 0;
+	s->first = (s->first + 1) % s->ring;
+	return begun_ns;
+}
+
+/* False: nobody waits for it any more. */
+static bool answered(struct rr *s, const struct nd_event *ev, struct nd_note *note)
+{
+	uint64_t begun_ns = find(s, ev);
+
+	if (begun_ns == 0 || s->under_way == 0)
+		return false;
 	note->transactions = 1;
-	note->service_ns = ev->now_ns - s->begun_ns[s->first];
-	s->first = (s->first + 1) % s->window;
+	note->service_ns = ev->now_ns - begun_ns;
 	s->under_way--;
 	if (s->intended_ns && ev->now_ns > s->intended_ns)
 		note->response_ns = ev->now_ns - s->intended_ns;
+	return true;
+}
+
+static void give_up(struct rr *s, struct nd_note *note)
+{
+	note->lost = s->under_way;
+	s->under_way = 0;
+	for (uint32_t i = 0; i < s->ring; i++)
+		s->begun_ns[i] = 0;
 }
 
 static void next_active(struct rr *s, const struct nd_event *ev, struct nd_step *ret,
@@ -137,19 +207,17 @@ static void next_active(struct rr *s, const struct nd_event *ev, struct nd_step 
 		go_on(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_SENT:
-		asked(s, ev);
+		asked(s, ev, note);
 		go_on(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_RECEIVED:
-		if (s->window == 1 && ev->seq && s->seq && ev->seq != s->seq) {
-			listen_for(s, s->response, ret); /* a late answer, already given up */
-			break;
-		}
-		answered(s, ev, note);
-		go_on(s, ev->now_ns, ret);
+		if (answered(s, ev, note))
+			go_on(s, ev->now_ns, ret);
+		else
+			listen_for(s, s->response, ret);
 		break;
 	case ND_HAP_TIME: /* they are lost */
-		s->under_way = 0;
+		give_up(s, note);
 		go_on(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_STOP:

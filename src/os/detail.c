@@ -26,7 +26,7 @@
 #define QSTATS_TX_PACKETS 10
 #define QSTATS_TX_BYTES   11
 #define QSTATS_RX_DROPS   13
-#define QSTATS_TX_DROPS   17 /* by the hardware */
+#define QSTATS_TX_DROPS   24 /* by the hardware */
 #define SCOPE_QUEUE       1
 
 struct taking {
@@ -181,7 +181,7 @@ static int ask_netdev(struct taking *t)
 		   .type = QSTATS_SCOPE,
 		   .scope = SCOPE_QUEUE };
 
-	struct nd_os_request q = { .flags = 0x300, /* NLM_F_DUMP */
+	struct nd_os_request q = { .flags = NLM_F_DUMP,
 				   .body = &body,
 				   .len = sizeof(body),
 				   .take = take_qstats,

@@ -103,6 +103,20 @@ struct nd_nic_limits {
 	uint64_t rps_queues, xps_queues; /* with a mask that is not empty */
 };
 
+/* Chains that filter what comes in to this machine. */
+struct nd_firewall {
+	bool known;          /* nftables could be asked */
+	uint64_t chains;     /* of nftables, hooked to input */
+	uint64_t drops;      /* of those: chains that drop what no rule lets in */
+	char name[64];       /* "table chain" of the first one that drops */
+	bool has_old_tables; /* iptables of old */
+};
+
+/** nd_os_firewall() - reading nftables needs CAP_NET_ADMIN. */
+void nd_os_firewall(struct nd_os *os, struct nd_firewall *ret);
+/** nd_os_default_nic() - the interface of the IPv4 or else IPv6 default route. False: there is none. */
+bool nd_os_default_nic(struct nd_os *os, char *ret, size_t size);
+
 ND_MUST_CHECK int nd_os_nic_limits(struct nd_os *os, const char *name, struct nd_nic_limits *ret);
 
 #endif

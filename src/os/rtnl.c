@@ -150,7 +150,8 @@ int nd_os_rtnl_walk(const char *buf, size_t len, uint32_t seq, const struct nd_o
 		r = q->take(q->ctx, body, head.nlmsg_len - NLMSG_HDRLEN);
 		if (r < 0)
 			return r;
-		if (!(head.nlmsg_flags & NLM_F_MULTI))
+		/* Generic families leave the mark out of what they dump: their end is NLMSG_DONE all the same. */
+		if (!(head.nlmsg_flags & NLM_F_MULTI) && !(q->flags & NLM_F_DUMP))
 			return 1;
 	}
 	return 0;

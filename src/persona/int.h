@@ -19,6 +19,18 @@ bool nd_persona_generate(const char *what, struct nd_str *out);
  * sentence that names the options. */
 int nd_persona_judge_ways(const struct nd_plan *plan, bool datagram, struct nd_err *err);
 
+/* The verbs that look at this machine: rows, what they write into, and the rest. */
+extern const struct nd_opt_set nd_persona_watch_set, nd_persona_irq_set, nd_persona_doctor_set;
+void *nd_persona_doctor_target(struct nd_plan *plan);
+int nd_persona_doctor_settle(struct nd_plan *plan, void *target, const struct nd_strv *operands,
+			     struct nd_err *err);
+void *nd_persona_watch_target(struct nd_plan *plan);
+int nd_persona_watch_settle(struct nd_plan *plan, void *target, const struct nd_strv *operands,
+			    struct nd_err *err);
+void *nd_persona_irq_target(struct nd_plan *plan);
+int nd_persona_irq_settle(struct nd_plan *plan, void *target, const struct nd_strv *operands,
+			  struct nd_err *err);
+
 /** nd_persona_man_examples() - lines "command\tsentence" in roff. */
 void nd_persona_man_examples(const char *text, struct nd_str *out);
 

@@ -514,6 +514,12 @@ static const struct nd_opt request_rows[] = {
 	{ 0 }
 };
 
+static const struct nd_opt connect_rows[] = {
+	{ .name = "only", .type = ND_OPT_FLAG, AT(bool, ask.only), .common = true,
+	  .help = "connections alone, without request and answer" },
+	{ 0 }
+};
+
 static const struct nd_opt latency_rows[] = {
 	{ .letter = 'q', .name = "outstanding", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
 	  AT(uint64_t, ask.outstanding), GIVEN(ask.has_outstanding), .min = 1, .max = ND_MAX_OUTSTANDING, .preset = "1",
@@ -570,6 +576,27 @@ static const struct nd_opt *const packets_arrays[] = {
 	time_rows,   total_rows, flow_rows,   way_rows,     packet_rows, edge_rows,   group_rows,
 	port_rows,   where_rows, client_rows, payload_rows, socket_rows, worker_rows, engine_rows,
 	moving_rows, wait_rows,  format_rows, output_rows,  NULL,
+};
+
+static const struct nd_opt *const connect_arrays[] = {
+	time_rows,  flow_rows,   request_rows, connect_rows, edge_rows,   port_rows,
+	where_rows, client_rows, tcp_rows,     socket_rows,  worker_rows, engine_rows,
+	wait_rows,  format_rows, output_rows,  NULL,
+};
+
+static const struct nd_opt_set connect_set = {
+	.prog = "netdyno connect",
+	.operands = "HOST",
+	.summary = "measure connections per second to a host that runs netdyno serve",
+	.description =
+		"Opens a TCP connection, asks, reads the answer and its end, and begins anew, on each of -P flows. The\n"
+		"server names a port for these connections when the test begins. It closes first: ports of the client\n"
+		"are free again at once, and none has to wait.",
+	.examples = "netdyno connect 192.0.2.1 -P 8 -T 2\teight at a time, from two threads\n"
+		    "netdyno connect 192.0.2.1 --only\tconnections without request and answer",
+	.rows = connect_arrays,
+	.min_operands = 1,
+	.max_operands = 1,
 };
 
 static const struct nd_opt *const latency_arrays[] = {
@@ -690,6 +717,30 @@ static int read_also_netperf(const char *text, const char *numbers, struct nd_pl
 	return nd_persona_read((int)ND_COUNTOF(argv) - 1, argv, plan, &out, err);
 }
 
+/* "sockperf:11111" is "sockperf sr -p 11111"; "/tcp" behind it: with --tcp. */
+static int read_also_sockperf(const char *text, const char *numbers, struct nd_plan *plan,
+			      struct nd_err *err)
+{
+	nd_auto_str out = { 0 };
+	char name[] = "sockperf", mode[] = "sr", port[16] = "11111", port_word[] = "-p";
+	char tcp[] = "--tcp";
+	char *argv[] = { name, mode, port_word, port, NULL, NULL };
+	const char *slash = strchr(numbers, '/');
+	size_t n = slash ? (size_t)(slash - numbers) : strlen(numbers), used = 0;
+	uint64_t v = 0;
+
+	if (n > 0)
+		used = nd_parse_prefix_u64(numbers + 1, &v);
+	if (n > 0 && (used + 1 != n || v < 1 || v > UINT16_MAX))
+		return nd_fail(err, -EINVAL, "'%.80s': the port is outside 1..65535", text);
+	if (slash && strcmp(slash, "/tcp") != 0)
+		return nd_fail(err, -EINVAL, "'%.80s' is no sockperf[:PORT]", text);
+	if (n > 0)
+		(void)snprintf(port, sizeof(port), "%llu", (unsigned long long)v);
+	argv[4] = slash ? tcp : NULL;
+	return nd_persona_read(slash ? 5 : 4, argv, plan, &out, err);
+}
+
 static int read_also(const char *text, struct nd_plan *plan, struct nd_err *err)
 {
 	static const struct {
@@ -699,9 +750,10 @@ static int read_also(const char *text, struct nd_plan *plan, struct nd_err *err)
 	} tools[] = {
 		{ "ntttcp", read_also_ntttcp },
 		{ "netperf", read_also_netperf },
+		{ "sockperf", read_also_sockperf },
 	};
 
-	size_t name_n = strcspn(text, ":"), i;
+	size_t name_n = strcspn(text, ":/"), i;
 
 	nd_plan_init(plan);
 	for (i = 0; i < ND_COUNTOF(tools); i++)
@@ -709,14 +761,34 @@ static int read_also(const char *text, struct nd_plan *plan, struct nd_err *err)
 			return tools[i].read(text, text + name_n, plan, err);
 	return nd_fail(err, -EINVAL,
 		       "'%.80s' is not a tool that can be served; there are: "
-		       "ntttcp[:PORT[+PORTS]], netperf[:PORT]",
+		       "ntttcp[:PORT[+PORTS]], netperf[:PORT], sockperf[:PORT]",
 		       text);
+}
+
+/* Its servers are of UDP or of TCP; who asks for one gets both. */
+static int double_sockperf(struct nd_plan *plan, struct nd_err *err)
+{
+	struct nd_strv *also = &plan->serve.also;
+	uint64_t n = also->n;
+
+	for (uint64_t i = 0; i < n; i++) {
+		const char *text = also->v[i];
+
+		if (strncmp(text, "sockperf", 8) != 0 || strchr(text, '/'))
+			continue;
+		text = nd_arena_printf(&plan->arena, "%s/tcp", text);
+		if (!text || nd_strv_add(&plan->arena, also, text) < 0)
+			return nd_fail(err, -ENOMEM, "out of memory");
+	}
+	return 0;
 }
 
 static int settle_also(struct nd_plan *plan, struct nd_err *err)
 {
 	struct nd_serve *s = &plan->serve;
 
+	if (double_sockperf(plan, err) < 0)
+		return -ENOMEM;
 	s->also_plan = nd_arena_alloc(&plan->arena, s->also.n + 1, sizeof(struct nd_plan *));
 	if (!s->also_plan)
 		return nd_fail(err, -ENOMEM, "out of memory");
@@ -807,10 +879,32 @@ static const struct nd_face faces[] = {
 	  .plan_verb = ND_VERB_PACKETS,
 	  .set = &packets_set,
 	  .settle = settle_packets },
+	{ .verb = "connect",
+	  .plan_verb = ND_VERB_CONNECT,
+	  .set = &connect_set,
+	  .settle = settle_latency },
 	{ .verb = "latency",
 	  .plan_verb = ND_VERB_LATENCY,
 	  .set = &latency_set,
 	  .settle = settle_latency },
+	{ .verb = "watch",
+	  .plan_verb = ND_VERB_WATCH,
+	  .is_local = true,
+	  .set = &nd_persona_watch_set,
+	  .target = nd_persona_watch_target,
+	  .settle = nd_persona_watch_settle },
+	{ .verb = "irq",
+	  .plan_verb = ND_VERB_IRQ,
+	  .is_local = true,
+	  .set = &nd_persona_irq_set,
+	  .target = nd_persona_irq_target,
+	  .settle = nd_persona_irq_settle },
+	{ .verb = "doctor",
+	  .plan_verb = ND_VERB_DOCTOR,
+	  .is_local = true,
+	  .set = &nd_persona_doctor_set,
+	  .target = nd_persona_doctor_target,
+	  .settle = nd_persona_doctor_settle },
 	{ .set = NULL },
 };
 

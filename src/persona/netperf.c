@@ -165,6 +165,7 @@ void *nd_netperf_make_line(struct nd_plan *plan)
 		return NULL;
 	l->plan = plan;
 	l->n.command = plan->host; /* choose() left it there */
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other thread yet */
 	l->n.shows_tcp_info = getenv("DUMP_TCP_INFO") != NULL;
 	plan->host = NULL;
 	l->local_align = l->remote_align = (struct nd_np_two){ 8, 8 };
@@ -376,7 +377,7 @@ static bool is_old_set(const struct nd_words *w)
 	return nd_netperf_is_old(nd_netperf_test_find(name));
 }
 
-/* -o ?: what can be selected, on one line for CSV. */
+/* -o ?: what can be selected, on one line or one in each. */
 static bool list_selectors(struct nd_words *w)
 {
 	const char *name;
@@ -388,8 +389,8 @@ static bool list_selectors(struct nd_words *w)
 		    !strcmp(w->argv[k] + 2, "?"))
 			letter = w->argv[k][1];
 	for (i = 0; letter && (name = nd_nprep_selector(i)); i++)
-		nd_str_addf(w->out, "%s%s", i == 0 ? "" : letter == 'o' ? "," : "\n", name);
-	nd_str_add(w->out, letter ? "\n" : "");
+		nd_str_addf(w->out, "%s%c", name, letter == 'O' ? '\n' : ',');
+	nd_str_add(w->out, letter ? "OUTPUT_END\n" : "");
 	return letter != 0;
 }
 

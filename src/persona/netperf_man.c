@@ -29,6 +29,11 @@ static const char netperf_differs[] =
 	"A test that is unknown is told before anything is connected.\n"
 	"This end never asks for direct routes alone.\n";
 
+static const char netperf_environment[] =
+	".SH ENVIRONMENT\n"
+	".TP\n.B DUMP_TCP_INFO\nWhen it is set, three lines on standard error show what the kernel "
+	"says of the connection at its end.\n";
+
 static const char netperf_exit[] =
 	".SH EXIT STATUS\n"
 	".TP\n.B 0\nThe test is done.\n"
@@ -51,6 +56,7 @@ void nd_netperf_man(struct nd_str *out)
 	nd_str_add(out, netperf_differs);
 	nd_str_add(out, ".SH EXAMPLES\n");
 	nd_persona_man_examples(nd_netperf_set.examples, out);
+	nd_str_add(out, netperf_environment);
 	nd_str_add(out, netperf_exit);
 }
 

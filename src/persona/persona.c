@@ -168,6 +168,8 @@ static int read_face(const struct nd_face *face, int argc, char **argv, struct n
 	plan->source_ports = source_ports();
 	if (face->settle)
 		r = face->settle(plan, target, &operands, err);
+	if (r == 0 && face->is_local)
+		return ND_NEXT_RUN;
 	return r < 0 ? r : finish(plan, err);
 }
 

@@ -16,6 +16,7 @@ struct nd_face {
 	enum nd_verb plan_verb;
 	struct nd_exits exits; /* copied into the plan; settle may change them there */
 	bool usage_on_stderr;  /* where -h goes */
+	bool is_local;         /* looks at this machine: there is no test to derive and to judge */
 	const struct nd_opt_set *set;
 	/* What the rows write into, made in the plan's arena (NULL: no memory). No function: the plan. */
 	void *(*target)(struct nd_plan *plan);

@@ -37,7 +37,12 @@ static bool has_load(const struct nd_plan *plan, const char *load)
 
 static bool is_rr(const struct nd_plan *plan)
 {
-	return has_load(plan, "rr") || has_load(plan, "paced");
+	uint64_t i;
+
+	for (i = 0; i < plan->workloads; i++)
+		if (nd_plan_has_turns(&plan->workload[i]))
+			return true;
+	return false;
 }
 
 static bool has_udp(const struct nd_plan *plan)

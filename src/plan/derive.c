@@ -221,6 +221,8 @@ int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 		plan->payload = ND_PAYLOAD_PATTERN;
 	if (plan->verb == ND_VERB_PACKETS)
 		derive_packets(plan);
+	if (plan->verb == ND_VERB_CONNECT)
+		plan->ask.shape = plan->ask.only ? "cc" : "crr";
 	if (plan->verb == ND_VERB_LATENCY)
 		derive_latency(plan);
 	derive_times(plan);

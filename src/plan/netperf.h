@@ -64,7 +64,7 @@ struct nd_netperf {
 	bool keepalive;             /* -S */
 	bool banner;                /* -P 1 */
 	bool shows_tcp_info;        /* $DUMP_TCP_INFO: of the flow's end, on stderr */
-	int64_t unit;                              /* -f, a letter */
+	int64_t unit;               /* -f, a letter */
 	/* netserver */
 	bool foreground, one_by_one, inetd;
 	/* the test's own */
@@ -91,7 +91,7 @@ struct nd_netperf {
 	uint64_t verbosity;                        /* -v */
 	const char *brand;                         /* -B; NULL */
 	const char *passphrase;                    /* -Z; NULL */
-	const char *host;                                /* -H; the plan's */
+	const char *host;                          /* -H; the plan's */
 	const char *local_host, *data_host, *data_local; /* -L, test's -H, -L; NULL */
 	uint64_t parallel;                               /* --parallel; 1 */
 	/* the test's own; -1: not asked */

@@ -5,7 +5,8 @@
 
 #include "plan/plan.h"
 
-const char *const nd_verb_names[] = { "serve", "stream", "receive", "packets", "latency", NULL };
+const char *const nd_verb_names[] = { "serve",   "stream", "receive", "packets", "connect",
+				      "latency", "watch",  "irq",     "doctor",  NULL };
 const char *const nd_spacing_names[] = { "fixed", "uniform", "poisson", NULL };
 const char *const nd_end_names[] = { "client", "server", NULL };
 const char *const nd_payload_names[] = { "random", "zero", "pattern", "fill-a", "fill-b", NULL };
@@ -156,6 +157,17 @@ bool nd_plan_has_turns(const struct nd_workload *w)
 {
 	return w->load && (!strcmp(w->load, "rr") || !strcmp(w->load, "paced") ||
 			   !strcmp(w->load, "crr") || !strcmp(w->load, "cc"));
+}
+
+bool nd_plan_connects(const struct nd_plan *plan)
+{
+	for (uint64_t i = 0; i < plan->workloads; i++) {
+		const char *load = plan->workload[i].load;
+
+		if (load && (!strcmp(load, "crr") || !strcmp(load, "cc")))
+			return true;
+	}
+	return false;
 }
 
 uint64_t nd_plan_flows(const struct nd_plan *plan)

@@ -39,7 +39,11 @@ enum nd_verb {
 	ND_VERB_STREAM,  /* run one as a client */
 	ND_VERB_RECEIVE, /* a tool's receiver: own settings, ports of its own */
 	ND_VERB_PACKETS, /* as STREAM, of small datagrams that are counted rather than their bytes */
+	ND_VERB_CONNECT, /* connections, made and ended over and over */
 	ND_VERB_LATENCY, /* requests, and how long their answers take */
+	ND_VERB_WATCH, /* these look at this machine, see plan/local.h: no test, nothing to agree */
+	ND_VERB_IRQ,
+	ND_VERB_DOCTOR,
 	ND_VERB_MAX
 };
 
@@ -121,9 +125,10 @@ struct nd_target {
 
 /* Exit codes that scripts know from another tool; 0: ours. */
 struct nd_exits {
-	int help;  /* help was asked for */
-	int usage; /* the command line is wrong */
-	int peer;  /* no agreement with the peer */
+	int help;      /* help was asked for */
+	int usage;     /* the command line is wrong */
+	int peer;      /* no agreement with the peer */
+	bool forgives; /* all of these, and a test without a result, are 0 */
 	/* scripts read the reason from standard output, as it is */
 	bool usage_on_stdout, peer_on_stdout;
 };
@@ -212,7 +217,7 @@ struct nd_plan {
 		bool imix;            /* -l imix: .sizes are of its frames with IPv4's headers */
 		bool udp, reverse, bidir, ipv4, ipv6, max, spin;
 		bool has_message_bytes, has_warmup, has_time, has_interval, has_request;
-		bool has_payload, has_format, has_trial, has_outstanding, has_arrival, nagle;
+		bool has_payload, has_format, has_trial, has_outstanding, has_arrival, nagle, only;
 		const char *shape; /* loads.def */
 	} ask;
 
@@ -292,6 +297,8 @@ ND_MUST_CHECK int nd_plan_limits(const struct nd_plan *plan, const struct nd_ser
 
 /** nd_plan_has_turns() - does the workload count transactions? */
 bool nd_plan_has_turns(const struct nd_workload *w);
+/** nd_plan_connects() - are there connections that are made and ended over and over? */
+bool nd_plan_connects(const struct nd_plan *plan);
 uint64_t nd_plan_flows(const struct nd_plan *plan); /* over all workloads */
 /** nd_plan_share() - the @index-th of @parts shares of @total: shares differ by at most 1, first ones larger. */
 uint64_t nd_plan_share(uint64_t total, uint64_t parts, uint64_t index);

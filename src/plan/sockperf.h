@@ -12,6 +12,7 @@
 #define ND_SOCKPERF_PORT    11111
 #define ND_SOCKPERF_LIMIT   65508ull /* of a message to a server that was told nothing */
 #define ND_SOCKPERF_MAX_TCP 1048575ull
+#define ND_SOCKPERF_THREADS 64 /* logs that a result holds */
 
 enum nd_sockperf_mode {
 	ND_SP_SERVER,
@@ -26,21 +27,21 @@ struct nd_sockperf {
 	enum nd_sockperf_mode mode;
 	bool tcp, full_rtt, giga, precise, dont_warm_up, nonblocked, dont_reply, has_rate, gaps;
 	bool has_time, short_average, coloured, daemonize, codes_as_theirs;
-	uint64_t time_s;       /* -t */
-	uint64_t messages;     /* -n; 0: by time */
-	uint64_t burst;        /* -b */
-	uint64_t rate;         /* --mps; 0: max */
-	uint64_t reply_every;  /* R; 1 but for under-load */
+	uint64_t time_s;      /* -t */
+	uint64_t messages;    /* -n; 0: by time */
+	uint64_t burst;       /* -b */
+	uint64_t rate;        /* --mps; 0: max */
+	uint64_t reply_every; /* R; 1 but for under-load */
 	uint64_t message_bytes, range_bytes;
-	uint64_t level;        /* --ci_sig_level */
+	uint64_t level; /* --ci_sig_level */
 	uint64_t threads;
-	uint64_t wait_s;       /* --pre-warmup-wait */
+	uint64_t wait_s;                          /* --pre-warmup-wait */
 	uint64_t bin_us, bin_low_us, bin_high_us; /* --histogram; bin 0: none */
-	const char *log;          /* --full-log; NULL */
-	const char *version;      /* as shown */
-	const char *data_file;    /* --data-file; NULL */
-	struct nd_strv addresses; /* shown, "IP PORT TCP|UDP" */
-	struct nd_list schedule;  /* playback: struct nd_playback */
+	const char *log;                          /* --full-log; NULL */
+	const char *version;                      /* as shown */
+	const char *data_file;                    /* --data-file; NULL */
+	struct nd_strv addresses;                 /* shown, "IP PORT TCP|UDP" */
+	struct nd_list schedule;                  /* playback: struct nd_playback */
 };
 
 /* One message of a playback. */

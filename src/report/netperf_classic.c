@@ -370,7 +370,7 @@ static void mss(const struct nd_nprep *f, struct nd_str *out)
 {
 	if (f->banner)
 		nd_str_add(out, "Maximum\nSegment\nSize (bytes)\n\n");
-	nd_str_addf(out, "%5lld ", LL(f->mss));
+	nd_str_addf(out, "%lld ", LL(f->mss));
 	end_row(f, out);
 }
 

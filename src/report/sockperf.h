@@ -20,7 +20,6 @@ struct nd_sprep {
 	enum nd_sprep_mode mode;
 	bool colours;
 	double seconds;     /* of the whole run */
-	double scale;       /* what is shown of a round trip: all of it, or half */
 	double ns_per_unit; /* .. / this is us */
 	uint64_t sent, received, duplicate;
 	uint64_t handled; /* a server's messages */

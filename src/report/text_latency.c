@@ -66,17 +66,27 @@ struct columns {
 	unsigned n;
 };
 
+static bool has(const struct nd_times *t)
+{
+	return t->count > 0 && t->count != ND_UNKNOWN;
+}
+
 static struct columns columns_of(const struct nd_latency *l)
 {
 	struct columns c = { .n = 0 };
 
-	if (l->response.count && l->response.count != ND_UNKNOWN) {
+	if (has(&l->response)) {
 		c.v[c.n] = &l->response;
 		c.head[c.n++] = "response: from when it was due";
 	}
 	c.v[c.n] = &l->service;
-	c.head[c.n++] =
-		l->open_loop ? "service: from when it was sent" : "service time  (95 % limits)";
+	c.head[c.n++] = l->open_loop      ? "service: from when it was sent"
+			: has(&l->opened) ? "all of it  (95 % limits)"
+					  : "service time  (95 % limits)";
+	if (has(&l->opened)) {
+		c.v[c.n] = &l->opened;
+		c.head[c.n++] = "connection made";
+	}
 	return c;
 }
 
@@ -126,8 +136,16 @@ static void put_quantiles(struct nd_str *out, const struct columns *c)
 
 static void put_requests(struct nd_str *out, const struct nd_latency *l)
 {
-	struct nd_line line = line_of(out, "Requests");
+	struct nd_line line = line_of(out, has(&l->opened) ? "Connections" : "Requests");
 
+	if (has(&l->opened)) {
+		nd_line_item(&line, "", "whole run: %llu made and ended",
+			     (unsigned long long)l->answered);
+		nd_line_item(&line, "; ", "samples in the window %llu",
+			     (unsigned long long)l->service.count);
+		nd_line_end(&line);
+		return;
+	}
 	nd_line_item(&line, "", "whole run: sent %llu", (unsigned long long)l->sent);
 	nd_line_item(&line, ", ", "answered %llu", (unsigned long long)l->answered);
 	nd_line_item(&line, ", ", "lost %llu", (unsigned long long)l->lost);
@@ -193,7 +211,7 @@ void nd_text_latency(struct nd_str *out, const struct nd_direction *d)
 	const struct nd_latency *l = d->latency;
 	struct columns c = columns_of(l);
 
-	if (l->service.count && l->service.count != ND_UNKNOWN) {
+	if (has(&l->service)) {
 		put_heads(out, &c);
 		put_figures(out, &c, MIN);
 		put_quantiles(out, &c);

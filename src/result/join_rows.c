@@ -116,7 +116,7 @@ static void join_interval(const struct nd_direction *d, const struct nd_interval
 		ret->lost_messages = rx->rx_lost;
 	if (tx && d->transactional)
 		ret->transactions = tx->transactions;
-	if (tx && d->transactional && tx->rtt_count > 0) {
+	if (tx && d->transactional && nd_known(tx->rtt_count) && tx->rtt_count > 0) {
 		ret->rtt_count = tx->rtt_count;
 		ret->rtt_p50_us = tx->rtt_p50_us;
 		ret->rtt_p99_us = tx->rtt_p99_us;

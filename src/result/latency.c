@@ -61,6 +61,8 @@ static const struct nd_field latency_rows[] = {
 	       "Count 0 without a schedule.", &nd_times_table),
 	ND_GROUP(struct nd_times, L, late, 0, NULL,
 	       "How far behind its schedule this program sent.", &nd_times_table),
+	ND_GROUP(struct nd_times, L, opened, 0, NULL,
+	       "From asking for a connection until it was there; count 0 where none is made in the test.", &nd_times_table),
 	ND_F64(L, near_40ms_ratio, ND_M_RATIO, 0, NULL,
 	       "Service times of 39 to 41 ms: what an acknowledgement that is held back costs."),
 	ND_ROWS_END

@@ -26,7 +26,7 @@ struct nd_progress_event {
 	bool from_receiver; /* interval figures are the receiver's */
 	bool datagram, transactions;
 	bool packets; /* messages count, not their bytes */
-	bool alone; /* there is one direction only */
+	bool alone;   /* there is one direction only */
 	uint64_t count, microseconds;
 };
 

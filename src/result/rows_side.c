@@ -28,6 +28,10 @@ static const struct nd_field interval_rows[] = {
 	ND_COUNTED_ROWS(I),
 	ND_U64(I, rx_lost, ND_M_COUNT, 0, NULL, "Datagrams missing by their sequence numbers."),
 	ND_U64(I, tcp_retransmits, ND_M_COUNT, 0, NULL, "TCP segments sent again, all flows; null when a thread has more flows than it reads at an edge."),
+	ND_U64(I, rtt_count, ND_M_COUNT, ND_HIDE_PEER, NULL, "Round trips that ended in the interval."),
+	ND_F64(I, rtt_p50_us, ND_M_US, ND_HIDE_PEER, NULL, "Their median."),
+	ND_F64(I, rtt_p99_us, ND_M_US, ND_HIDE_PEER, NULL, "99 % of them were not longer."),
+	ND_F64(I, rtt_max_us, ND_M_US, ND_HIDE_PEER, NULL, "The longest."),
 	ND_ROWS_END
 };
 
@@ -51,6 +55,7 @@ static const struct nd_field totals_rows[] = {
 	       "Datagrams that belong to no flow of the test; counted nowhere else."),
 	ND_U64(T, rx_corrupt, ND_M_BYTES, 0, NULL,
 	       "Payload that differs from the pattern (--verify)."),
+	ND_U64(T, lost, ND_M_COUNT, ND_HIDE_PEER, NULL, "Requests whose answers did not come in time."),
 	ND_U64(T, rx_highest, ND_M_COUNT, 0, NULL,
 	       "Datagrams known sent by their sequence numbers."),
 	ND_ROWS_END
@@ -129,6 +134,7 @@ static const struct nd_field part_rows[] = {
 	ND_RTT_ROWS(P),
 	ND_F64(P, rtt_stddev_us, ND_M_US, ND_HIDE_PEER, NULL, "Standard deviation of round trips."),
 	ND_LIST(P, rtt_tenths, ND_HIDE_PEER, NULL, "How many took how long.", &nd_rtt_tenth_table),
+	ND_OPTGROUP(struct nd_latency, P, latency, ND_HIDE_PEER, NULL, "Times of requests in full.", &nd_latency_table),
 	ND_STR(P, engine, TEXT, "engine", "How waiting and system calls were done."),
 	ND_STR(P, tx_technique, TEXT, "sent by", "How payload was sent."),
 	ND_STR(P, rx_technique, TEXT, "received by", "How payload was received."),

@@ -19,7 +19,10 @@
 #define MISSED_RATIO    0.02 /* of the asked rate */
 #define CLOCK_RTT_US    10000.0
 #define CONNTRACK_RATIO 0.9
-#define LINUX_DOUBLES   2u /* SO_SNDBUF and SO_RCVBUF: half is for bookkeeping */
+#define NEAR_40MS_RATIO 0.01
+#define ACK_RTT_US      20000.0 /* where round trips are as long as that anyway, 40 ms say nothing */
+#define LATE_RATIO      0.1     /* of the median response time */
+#define LINUX_DOUBLES   2u      /* SO_SNDBUF and SO_RCVBUF: half is for bookkeeping */
 #define TIMES(n)        ((n) == 1 ? "" : "s")
 #define NUMBER(n)       ((unsigned long long)(n))
 #define FIGURE(v, m)    (figure_of((v), (m)).text) /* lives until the end of the expression */
@@ -557,6 +560,98 @@ static void say_conntrack(const struct subject *s, struct nd_str *out)
 		    name_of(s, s->side), NUMBER(m->conntrack_count), NUMBER(m->conntrack_max));
 }
 
+static bool is_delayed_ack(const struct subject *s)
+{
+	const struct nd_latency *l = s->d->latency;
+
+	return l && !s->d->datagram && l->near_40ms_ratio >= NEAR_40MS_RATIO &&
+	       l->service.min_us < ACK_RTT_US;
+}
+
+static void say_delayed_ack(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_part *p = nd_result_part(s->sender, s->d->workload);
+
+	nd_str_addf(out,
+		    "%s: %s of the round trips took 39 to 41 ms: delayed ACKs, which meet Nagle's "
+		    "algorithm",
+		    s->d->label, SHARE(s->d->latency->near_40ms_ratio));
+	if (p)
+		nd_str_addf(out, " (TCP_NODELAY was %s)", p->nodelay ? "on" : "off");
+}
+
+/* Threads that never wait, against the CPUs they may use; both ends of one machine share them. */
+static bool has_spinners(const struct subject *s)
+{
+	const struct nd_latency *l = s->d->latency;
+	uint64_t n = l && l->spinners != ND_UNKNOWN ? l->spinners : 0;
+
+	if (!s->sender || !some(s->sender->host.cpus_allowed))
+		return false;
+	if (n > 0 && s->r->same_host && s->receiver)
+		n += s->receiver->threads;
+	return n > s->sender->host.cpus_allowed;
+}
+
+static void say_spinners(const struct subject *s, struct nd_str *out)
+{
+	uint64_t n = s->d->latency->spinners;
+
+	if (s->r->same_host && s->receiver)
+		n += s->receiver->threads;
+	nd_str_addf(
+		out,
+		"%s: %llu threads spin on %llu CPU%s: they take the CPU from each other, and the "
+		"times are those of the scheduler",
+		name_of(s, s->sender), NUMBER(n), NUMBER(s->sender->host.cpus_allowed),
+		TIMES(s->sender->host.cpus_allowed));
+}
+
+static double quantile_us(const struct nd_times *t, double ratio)
+{
+	const struct nd_quantile_row *q = t->quantiles.v;
+	uint64_t i;
+
+	for (i = 0; i < t->quantiles.n; i++)
+		if (q[i].ratio >= ratio)
+			return q[i].us;
+	return (double)NAN;
+}
+
+static bool is_late(const struct subject *s)
+{
+	const struct nd_latency *l = s->d->latency;
+
+	return l && l->open_loop &&
+	       quantile_us(&l->late, 0.99) > LATE_RATIO * quantile_us(&l->response, 0.99);
+}
+
+static void say_late(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_latency *l = s->d->latency;
+
+	nd_str_addf(out,
+		    "%s: this program sent late by %s at p99, which is part of the response times' "
+		    "%s: --spin sends in time where a CPU is free",
+		    s->d->label, FIGURE(quantile_us(&l->late, 0.99), ND_M_US),
+		    FIGURE(quantile_us(&l->response, 0.99), ND_M_US));
+}
+
+static bool answers_are_missing(const struct subject *s)
+{
+	return s->d->latency && some(s->d->latency->lost);
+}
+
+static void say_no_answer(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_latency *l = s->d->latency;
+
+	nd_str_addf(out,
+		    "%s: %llu request%s (%s) had no answer within one second: they are in no "
+		    "percentile",
+		    s->d->label, NUMBER(l->lost), TIMES(l->lost), SHARE(l->lost_ratio));
+}
+
 /* Most important first. */
 /* clang-format off */
 static const struct row warnings[] = {
@@ -576,6 +671,10 @@ static const struct row warnings[] = {
 	{ "udp_unlimited",        ABOUT_DIRECTION, is_unlimited,           say_unlimited },
 	{ "bytes_missed",         ABOUT_DIRECTION, bytes_are_missing,      say_missing },
 	{ "rate_missed",          ABOUT_DIRECTION, rate_is_missed,         say_missed },
+	{ "spinners",             ABOUT_DIRECTION, has_spinners,           say_spinners },
+	{ "no_answer",            ABOUT_DIRECTION, answers_are_missing,    say_no_answer },
+	{ "delayed_ack",          ABOUT_DIRECTION, is_delayed_ack,         say_delayed_ack },
+	{ "sent_late",            ABOUT_DIRECTION, is_late,                say_late },
 	{ "no_steady_state",      ABOUT_DIRECTION, is_unsteady,            say_unsteady },
 	{ "window_off",           ABOUT_DIRECTION, window_is_off,          say_window },
 	{ "drain_incomplete",     ABOUT_DIRECTION, drain_is_incomplete,    say_drain },

@@ -632,7 +632,7 @@ int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a, struct 
 	ret->engine = r->workers[0].engine ? r->workers[0].engine->name : NULL;
 	if (ret->active)
 		ret->pacer = !paced ? "none"
-			     : nd_is_datagram(l)
+			     : nd_is_datagram(l) || !l->workload->rate_bps
 				     ? "schedule in user space"
 				     : "schedule in user space, SO_MAX_PACING_RATE above it";
 	return 0;

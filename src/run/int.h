@@ -84,8 +84,8 @@ struct nd_gift {
 struct nd_worker {
 	struct nd_run *run;
 	uint32_t index;
-	pthread_t thread;
 	bool started;
+	pthread_t thread;
 	struct nd_err err;       /* written before FAILED is published */
 	_Atomic int state;       /* enum nd_worker_state; writer: this worker */
 	_Atomic uint64_t opened; /* flows with a socket; writer: this worker */
@@ -96,9 +96,9 @@ struct nd_worker {
 	struct nd_flow *flows; /* owned */
 	void *load_states;     /* owned: one block for all flows */
 	size_t state_bytes;
-	uint64_t flow_n, closed_n;            /* flows, not slots; of them, done */
-	struct nd_seq *seqs;                  /* owned: datagram receivers */
-	void *frame_states;                   /* owned: two for each slot; NULL: the frame has none */
+	uint64_t flow_n, closed_n;  /* flows, not slots; of them, done */
+	struct nd_seq *seqs;        /* owned: datagram receivers */
+	void *frame_states;         /* owned: two for each slot; NULL: the frame has none */
 	struct nd_samples *samples; /* owned; NULL: none are kept. Drained by the sampler. */
 	uint32_t lane_slot[ND_MAX_WORKLOADS]; /* first slot of each lane, and how many */
 	uint32_t lane_slots[ND_MAX_WORKLOADS];
@@ -107,15 +107,16 @@ struct nd_worker {
 	struct nd_tcp_tally tcp[ND_MAX_WORKLOADS];
 	/* round trips of the measured window, and all others; io.rtt points to the one in use */
 	struct nd_hist *rtt_window[ND_MAX_WORKLOADS], *rtt_rest[ND_MAX_WORKLOADS];
-	struct nd_hist *response[ND_MAX_WORKLOADS], *late[ND_MAX_WORKLOADS]; /* of the window */
+	/* of the window */
+	struct nd_hist *response[ND_MAX_WORKLOADS], *late[ND_MAX_WORKLOADS],
+		*made[ND_MAX_WORKLOADS];
 	struct nd_beat beat[ND_MAX_WORKLOADS][ND_BEATS]; /* NULL hist: none here */
 	/* datagrams sent in the measured window; NULL: none here */
 	struct nd_hist *gap[ND_MAX_WORKLOADS], *burst[ND_MAX_WORKLOADS];
 	struct nd_net_facts
 		facts[ND_MAX_WORKLOADS]; /* first socket of each lane; strings in .arena */
-	bool has_facts[ND_MAX_WORKLOADS];
 	struct nd_tcp_sample only[ND_MAX_WORKLOADS]; /* of a run's only flow, .has_only */
-	bool has_only[ND_MAX_WORKLOADS];
+	bool has_facts[ND_MAX_WORKLOADS], has_only[ND_MAX_WORKLOADS];
 	uint64_t
 		retransmitted[ND_MAX_WORKLOADS]; /* by an end that is not active, with .has_facts */
 	struct nd_arena arena;

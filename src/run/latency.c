@@ -43,13 +43,20 @@ static const char *clock_source(struct nd_arena *a)
 	return nd_arena_dupn(a, text, strcspn(text, "\n"));
 }
 
-enum kind { SERVICE, RESPONSE, LATE };
+enum kind { SERVICE, RESPONSE, LATE, OPENED };
 
 static const struct nd_hist *hist_of(const struct nd_worker *w, unsigned lane, enum kind kind)
 {
-	return kind == SERVICE    ? w->rtt_window[lane]
-	       : kind == RESPONSE ? w->response[lane]
-				  : w->late[lane];
+	switch (kind) {
+	case SERVICE:
+		return w->rtt_window[lane];
+	case RESPONSE:
+		return w->response[lane];
+	case LATE:
+		return w->late[lane];
+	default:
+		return w->made[lane];
+	}
 }
 
 static int add_up(const struct nd_run *r, unsigned lane, enum kind kind, struct nd_hist_view *ret)
@@ -87,17 +94,18 @@ static int fill(const struct nd_run *r, unsigned lane, enum kind kind, struct nd
 		struct nd_latency *l)
 {
 	ND_CLEANUP(nd_hist_view_done) struct nd_hist_view v = { .min_ns = UINT64_MAX };
-	struct nd_times *times = kind == SERVICE    ? &l->service
-				 : kind == RESPONSE ? &l->response
-						    : &l->late;
+	struct nd_times *const times[] = { [SERVICE] = &l->service,
+					   [RESPONSE] = &l->response,
+					   [LATE] = &l->late,
+					   [OPENED] = &l->opened };
 	int e = add_up(r, lane, kind, &v);
 
 	if (e == 0)
-		e = nd_times_from(&v, a, times);
+		e = nd_times_from(&v, a, times[kind]);
 	if (e == 0 && kind == SERVICE && v.count)
 		l->near_40ms_ratio =
 			(double)nd_hist_between(&v, NEAR_LOW_NS, NEAR_HIGH_NS) / (double)v.count;
-	if (e == 0 && kind != LATE)
+	if (e == 0 && (kind == SERVICE || kind == RESPONSE))
 		e = keep(&v, a, kind == SERVICE ? &l->service_hist : &l->response_hist);
 	return e;
 }
@@ -121,7 +129,7 @@ int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a
 {
 	const struct nd_workload *wl = r->lanes[lane].workload;
 	struct nd_latency *l;
-	int e;
+	int e = 0;
 
 	*ret = NULL;
 	if (!r->lanes[lane].load->round_trips || !nd_is_active(r, lane))
@@ -139,11 +147,8 @@ int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a
 	l->clock_read_ns = clock_read_ns();
 	l->spinners = strcmp(r->cfg.plan->wait, "spin") == 0 ? r->worker_n : 0;
 	count(r, lane, l);
-	e = fill(r, lane, SERVICE, a, l);
-	if (e == 0)
-		e = fill(r, lane, RESPONSE, a, l);
-	if (e == 0)
-		e = fill(r, lane, LATE, a, l);
+	for (unsigned k = SERVICE; e == 0 && k <= OPENED; k++)
+		e = fill(r, lane, (enum kind)k, a, l);
 	*ret = l;
 	return e;
 }

@@ -360,6 +360,7 @@ static void free_worker(struct nd_worker *w, unsigned lanes)
 		nd_hist_free(w->burst[i]);
 		nd_hist_free(w->response[i]);
 		nd_hist_free(w->late[i]);
+		nd_hist_free(w->made[i]);
 		nd_beat_done(w, i);
 		nd_hist_free(w->tcp[i].rtt);
 		free(w->retransmits[i]);

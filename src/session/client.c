@@ -268,6 +268,8 @@ static void on_prepare(void *user, struct nd_run_cfg *cfg)
 		cfg->routes = c->routes.v;
 		cfg->route_n = c->routes.n;
 	}
+	if (!c->plan->dialect && c->plan->data_port) /* connections that come and go */
+		c->data = c->test.peer;
 	if (c->data.len > 0)
 		aim(c, cfg);
 }

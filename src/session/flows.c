@@ -86,6 +86,27 @@ void nd_flows_stream(struct nd_server *s, int fd, const struct nd_claim *claim)
 		(void)give(c, claim->flow, nd_take_fd(&own)); /* a test that lacks a flow says so */
 }
 
+void nd_flows_listener(struct nd_served *c)
+{
+	uint64_t n = nd_plan_flows(&c->plan);
+
+	for (uint64_t i = 0; i < n; i++) {
+		int copy;
+
+		if (!is_wanted(c, i, false))
+			continue;
+		copy = fcntl(c->listener, F_DUPFD_CLOEXEC, 0);
+		if (copy < 0) {
+			nd_log(ND_LOG_DEBUG, "test %llu: copying a listening socket: %s",
+			       (unsigned long long)c->number, "no descriptor is left");
+			return; /* the test says that it lacks a flow */
+		}
+		mark_given(c, i);
+		(void)give(c, i, copy); /* likewise */
+	}
+	nd_close_p(&c->listener);
+}
+
 /* ---- datagrams ---- */
 
 /* Repeats of the first datagram; the answer to an earlier one was lost or is on its way. */

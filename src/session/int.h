@@ -112,11 +112,11 @@ struct nd_test {
 	bool had_run; /* got as far as a run */
 	uint64_t started_unix_ms;
 
-	struct nd_arena arena; /* of .side */
-	struct nd_side side;   /* this end's, when .told_result */
+	struct nd_arena arena;                         /* of .side */
+	struct nd_side side;                           /* this end's, when .told_result */
 	struct nd_samples *samples[ND_RESULT_SAMPLES]; /* owned: of this end's workers */
 	size_t samples_n;
-	uint64_t overlapped;   /* kept by the server */
+	uint64_t overlapped; /* kept by the server */
 	char name_version[32];
 
 	bool is_over, is_leaving;
@@ -258,6 +258,7 @@ struct nd_served {
 	uint64_t number;          /* in the log; 0: nothing was asked yet */
 	bool is_running;          /* a run was agreed upon and the dialog is not over */
 	bool is_started;          /* overlaps with others that are */
+	int listener;             /* owned: of connections that come and go; -1: none */
 	uint8_t *given;           /* owned: a bit per flow that has its socket */
 	struct nd_hold **holds;   /* owned: per flow; NULL: no datagram flow yet */
 	uint64_t flows;           /* room of both */
@@ -339,6 +340,8 @@ bool nd_group_is_same(const struct nd_served *a, const struct nd_served *b);
 void nd_flows_stream(struct nd_server *s, int fd, const struct nd_claim *claim); /* takes @fd */
 void nd_flows_datagram(struct nd_server *s, const struct nd_addr *peer, const struct nd_addr *local,
 		       const struct nd_claim *claim);
+/** nd_flows_listener() - each flow that makes connections over and over gets the test's listening socket. */
+void nd_flows_listener(struct nd_served *c);
 /** nd_flows_release() - answer what is queued on datagram sockets for the last time, and let go. */
 void nd_flows_release(struct nd_served *c);
 

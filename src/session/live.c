@@ -65,7 +65,7 @@ static void fill_joint(const struct nd_interval_sample *tx, const struct nd_inte
 		ret->goodput_bps = tx->tx_bps; /* until the receiver says better */
 		if (ev->transactions)
 			ret->transactions = tx->transactions;
-		if (ev->transactions && tx->rtt_count > 0) {
+		if (ev->transactions && tx->rtt_count != ND_UNKNOWN && tx->rtt_count > 0) {
 			ret->rtt_count = tx->rtt_count;
 			ret->rtt_p50_us = tx->rtt_p50_us;
 			ret->rtt_p99_us = tx->rtt_p99_us;

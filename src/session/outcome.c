@@ -329,6 +329,21 @@ static void judge(struct nd_result *r)
 	}
 }
 
+/* Answers were asked for, and none came at all. */
+static bool hears_nothing(const struct nd_result *r)
+{
+	uint64_t asked = 0, received = 0;
+
+	for (size_t i = 0; i < r->samples_n; i++) {
+		struct nd_sample_counts c;
+
+		nd_samples_counts(r->samples[i], &c);
+		asked += c.kept;
+		received += c.received;
+	}
+	return asked > 0 && received == 0;
+}
+
 enum nd_ending nd_outcome_ending(const struct nd_result *r, struct nd_err *err)
 {
 	uint64_t corrupt = corrupt_bytes(r->client) + corrupt_bytes(r->server);
@@ -336,6 +351,10 @@ enum nd_ending nd_outcome_ending(const struct nd_result *r, struct nd_err *err)
 	if (corrupt > 0) {
 		(void)nd_fail(err, -EBADMSG, "%llu bytes differ from what was sent",
 			      (unsigned long long)corrupt);
+		return ND_END_DAMAGED;
+	}
+	if (!r->partial && hears_nothing(r)) {
+		(void)nd_fail(err, -ETIMEDOUT, "no answer came from the server");
 		return ND_END_DAMAGED;
 	}
 	return r->partial ? ND_END_PARTIAL : ND_END_DONE;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "session/int.h"
+#include "session/netserver.h"
 
 #define IDLE_DIALOGS 256 /* control connections that have not asked for anything */
 #define STOP_NS      (4 * ND_NS_PER_S)
@@ -163,11 +164,24 @@ static int on_propose(void *user, struct nd_err *err)
 	return 0;
 }
 
+/* Connections that come and go have a port of their own: the lobby would have to look at each. */
+static int on_socket(void *user, struct nd_socket_facts *ret, struct nd_err *err)
+{
+	struct nd_served *c = user;
+	int r;
+
+	nd_close_p(&c->listener);
+	r = nd_datasock_serve(&c->plan, &c->test.peer, &c->listener, err);
+	return r < 0 ? r : nd_datasock_facts(c->listener, &c->test.peer, ret, err);
+}
+
 static void on_prepared(void *user)
 {
 	struct nd_served *c = user;
 
 	c->server->once_taken = true;
+	if (c->listener >= 0)
+		nd_flows_listener(c);
 }
 
 static void on_start(void *user, uint64_t at_ns)
@@ -246,6 +260,7 @@ static void on_gone(void *user)
 
 static const struct nd_test_ops served_ops = {
 	.propose = on_propose,
+	.socket = on_socket,
 	.prepared = on_prepared,
 	.gather = on_gather,
 	.member = on_member,
@@ -311,6 +326,7 @@ void nd_served_new(struct nd_server *s, int fd, const struct nd_addr *peer, cons
 		return;
 	nd_plan_init(&c->plan);
 	c->server = s;
+	c->listener = -1;
 	if (nd_test_init(&c->test, s->loop, s->dialect, &served_ops, c, &err) < 0) {
 		nd_plan_done(&c->plan);
 		free(c);
@@ -338,6 +354,7 @@ void nd_served_free(struct nd_served *c)
 	nd_group_leave(c);
 	nd_test_done(&c->test);
 	nd_plan_done(&c->plan);
+	nd_close_p(&c->listener);
 	free(c->given);
 	free(c);
 }

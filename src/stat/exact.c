@@ -11,8 +11,9 @@
 #include "stat/exact.h"
 #include "stat/hist.h"
 
-#define CHUNK        4096u
-#define NORMAL_RATIO 1.48260221851 /* standard deviation over median deviation, of a normal distribution */
+#define CHUNK 4096u
+#define NORMAL_RATIO \
+	1.48260221851 /* standard deviation over median deviation, of a normal distribution */
 
 const double nd_exact_quantiles[ND_EXACT_QUANTILES] = { 0.99999, 0.9999, 0.999, 0.99, 0.90,
 							0.75,    0.50,   0.25,  0.50 };

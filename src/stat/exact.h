@@ -8,7 +8,8 @@
 
 #include "stat/samples.h"
 
-#define ND_EXACT_QUANTILES 9 /* 99.999 99.99 99.9 99 90 75 50 25 %, and the median's own place at the end */
+#define ND_EXACT_QUANTILES \
+	9 /* 99.999 99.99 99.9 99 90 75 50 25 %, and the median's own place at the end */
 
 /* Which of the samples count. */
 struct nd_exact_cut {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fd.h"
 #include "stat/hdr.h"
 
 #define COOKIE            0x1c849313u /* V2, with the mark of its variable length numbers */
@@ -37,7 +36,7 @@ static uint8_t *put_be64(uint8_t *at, uint64_t v)
 /* The ninth byte holds eight bits: no number takes more. */
 static uint8_t *put_varint(uint8_t *at, int64_t v)
 {
-	uint64_t u = ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+	uint64_t u = v < 0 ? (uint64_t) - (v + 1) << 1 | 1 : (uint64_t)v << 1;
 	unsigned i;
 
 	for (i = 0; i + 1 < VARINT_BYTES && u > 0x7f; i++) {
@@ -159,25 +158,39 @@ void nd_hdr_header(struct nd_str *out, const char *tool, uint64_t started_unix_m
 			"\"Interval_Compressed_Histogram\"\n");
 }
 
-int nd_hdr_line(struct nd_str *out, const char *tag, double start_s, double length_s,
-		const struct nd_hist_view *v)
+/* What stands in a line's last column, before base64. */
+static int pack(const struct nd_hist_view *v, uint8_t **ret, size_t *ret_n)
 {
-	nd_auto_free uint8_t *plain = NULL, *packed = NULL;
-	uint8_t *end;
+	uint8_t *plain, *packed, *end;
 	size_t n;
 
 	if (nd_hdr_encode(v, &plain, &n) < 0)
 		return -ENOMEM;
 	packed = malloc(8 + 2 + n + (n / STORED_MAX + 1) * 5 + 4);
-	if (!packed)
+	if (packed) {
+		end = put_zlib(packed + 8, plain, n);
+		*ret_n = (size_t)(end - packed);
+		(void)put_be32(put_be32(packed, COOKIE_COMPRESSED), (uint32_t)(*ret_n - 8));
+		*ret = packed;
+	}
+	free(plain);
+	return packed ? 0 : -ENOMEM;
+}
+
+int nd_hdr_line(struct nd_str *out, const char *tag, double start_s, double length_s,
+		const struct nd_hist_view *v)
+{
+	uint8_t *packed;
+	size_t n;
+
+	if (pack(v, &packed, &n) < 0)
 		return -ENOMEM;
-	end = put_zlib(packed + 8, plain, n);
-	(void)put_be32(put_be32(packed, COOKIE_COMPRESSED), (uint32_t)(end - packed - 8));
 	if (tag)
 		nd_str_addf(out, "Tag=%s,", tag);
 	nd_str_addf(out, "%.3f,%.3f,%.3f,", start_s, length_s,
 		    v->count ? (double)v->max_ns / 1e6 : 0.0);
-	put_base64(out, packed, (size_t)(end - packed));
+	put_base64(out, packed, n);
 	nd_str_addc(out, '\n', 1);
+	free(packed);
 	return nd_str_ok(out) ? 0 : -ENOMEM;
 }

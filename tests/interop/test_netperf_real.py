@@ -13,7 +13,8 @@ from kit.ntttcp import ended
 
 pytestmark = [pytest.mark.usefixtures("lab"), pytest.mark.limit(60)]
 
-TESTS = ["TCP_STREAM", "TCP_MAERTS", "TCP_RR", "TCP_CRR", "UDP_STREAM", "UDP_RR", "TCP_SENDFILE", "TCP_CC"]
+TESTS = ["TCP_STREAM", "TCP_MAERTS", "TCP_RR", "TCP_CRR", "UDP_STREAM", "UDP_RR", "TCP_SENDFILE", "TCP_CC",
+         "OMNI"]
 # Global options and the test's own.
 CASES = {
     "cpu": ("-t TCP_STREAM -c -C", ""),
@@ -26,6 +27,12 @@ CASES = {
     "bytes": ("-t TCP_STREAM -l -1000000", ""),
     "iterations": ("-t TCP_STREAM -i 3,3 -I 95,50", ""),
     "omni send": ("-t OMNI", "-d send"),
+    "omni receive": ("-t OMNI", "-d recv"),
+    "omni connections": ("-t OMNI", "-d 0 -c"),
+    "omni without a way": ("-t OMNI", "-d 0"),
+    "reverse with cpu": ("-t TCP_MAERTS -c -C", "-M 32K"),
+    "datagrams with cpu": ("-t UDP_STREAM -c -C", "-m 1472 -R 1"),
+    "connections with cpu": ("-t TCP_CRR -c -C", ""),
     "omni both": ("-t OMNI", "-d rr -T udp"),
     "burst": ("-t TCP_RR", "-b 16 -D"),
     "fixed port": ("-t UDP_STREAM", "-P ,{port} -m 1000 -R 1"),
@@ -94,6 +101,35 @@ def test_pairs(run, test, real_serves, family):
     route = "-R 1" if test.startswith("UDP") else ""
     proc = run(real_serves, family, f"-t {test}", route)
     assert max(figures(proc)[3:]) > 10, proc.describe(40)
+
+
+OTHERS = {"TCP_MSS": r"^\d{3,5} $", "REM_CPU": r"^100$", "LOC_CPU": r"^100$",
+          "UUID": r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}
+
+
+@FAMILY
+@PAIRS
+@pytest.mark.parametrize("test", OTHERS)
+def test_of_no_figures(run, test, real_serves, family):
+    proc = run(real_serves, family, f"-t {test}")
+    assert re.search(OTHERS[test], proc.stdout, re.M) and proc.returncode == 0, proc.describe(40)
+
+
+def test_both_clients_say_the_same(net, netdyno, real):
+    """Where nothing is measured, what they print is equal, byte by byte."""
+    server = net.b.free_port()
+    serving = net.b.spawn([real["netserver"], "-D", "-p", server])
+    wait_port(net.b, server)
+    to = ["-H", net.b.ip4, "-p", server]
+    lines = [["-V"], ["-H", net.b.ip4, "-p", net.b.free_port()], [*to, "-t", "SCTP_RR"],
+             [*to, "--", "-k", "/no/such/file"], [*to, "-t", "REM_CPU", "-v", "2"],
+             [*to, "--", "-o", "?"], [*to, "--", "-k", "?"], [*to, "--", "-O", "?"]]
+    for line in lines:
+        said = [net.a.run([*program, *line], timeout=30)
+                for program in ([real["netperf"]], [netdyno, "netperf"])]
+        assert said[0].stdout == said[1].stdout, line
+        assert said[0].returncode == said[1].returncode, line
+    serving.kill()
 
 
 @PAIRS

@@ -160,7 +160,7 @@ def test_busy_poll(pair, stream_json):
 @pytest.mark.parametrize("args, words", [
     (("--gso", 8, "--tx", "copy"), "--gso and --tx exclude each other"),
     (("--gro", "on", "--rx", "trunc"), "--gro and --rx exclude each other"),
-    (("--rx", "trunc", "--verify"), "does not see all of the payload"),
+    (("--rx", "trunc", "--verify"), "--rx trunc and --verify exclude each other"),
     (("--shape", "rr", "--gso", 8), "no meaning with --shape rr"),
     (("--gso", 129), "outside 1..128"),
 ])

@@ -104,14 +104,14 @@ REFUSED = [
     (("--max", "-u"), "--max is for TCP"),
     (("--max", "--verify"), "--max and --verify"),
     (("--max", "--shape", "rr"), "--max has no meaning"),
-    (("--max", "--engine", "uring"), "--max and --engine uring"),
+    (("--max", "--engine", "uring"), "--engine uring and --max exclude each other"),
     (("--lowat", "64Ki", "-u"), "--lowat is for TCP"),
     (("--lowat", "64Ki", "-b", "1M"), "--lowat excludes -b"),
     (("--lowat", "64Ki", "--shape", "rr"), "--lowat has no meaning"),
     (("--lowat", "lots"), "--lowat"),
     (("--tx", "trunc"), "--tx"),
-    (("--tx", "zerocopy", "--verify"), "does not see the payload"),
-    (("--rx", "trunc", "--verify"), "does not see the payload"),
+    (("--tx", "zerocopy", "--verify"), "--tx zerocopy and --verify"),
+    (("--rx", "trunc", "--verify"), "--rx trunc and --verify"),
     (("--rx", "mmap", "-u"), "cannot move datagrams"),
 ]
 

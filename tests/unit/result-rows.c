@@ -15,7 +15,8 @@ static const struct nd_table *const tables[] = {
 	&nd_cpu_table,         &nd_flow_joint_table,     &nd_loss_table,
 	&nd_spread_table,      &nd_interval_joint_table, &nd_direction_table,
 	&nd_result_table,      &nd_warning_table,        &nd_group_table,
-	&nd_group_total_table, &nd_group_member_table,
+	&nd_group_total_table, &nd_group_member_table,   &nd_latency_table,
+	&nd_times_table,       &nd_quantile_table,
 };
 
 /* clang-format off */
@@ -34,6 +35,8 @@ static const struct {
 	{ &nd_result_table, offsetof(struct nd_result, arena), sizeof(struct nd_arena) },
 	{ &nd_result_table, offsetof(struct nd_result, plan), 4 * sizeof(void *) }, /* they and face have their own rows */
 	{ &nd_result_table, offsetof(struct nd_result, repeats), sizeof(void *) }, /* for a tool's writers */
+	{ &nd_part_table, offsetof(struct nd_part, last), sizeof(struct nd_tcp_last) }, /* stays at this end */
+	{ &nd_latency_table, offsetof(struct nd_latency, service_hist), 2 * sizeof(struct nd_hist_view) }, /* for exports */
 };
 
 /* clang-format on */

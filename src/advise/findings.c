@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks in their order, and the list of what they found. */
+#include <stdlib.h>
+
+#include "advise/int.h"
+
+const struct nd_check *nd_check_at(size_t n)
+{
+	const struct nd_check *const lists[] = { nd_checks_nic, nd_checks_host };
+	const struct nd_check *c;
+	size_t i;
+
+	for (i = 0; i < ND_COUNTOF(lists); i++)
+		for (c = lists[i]; c->key; c++)
+			if (n-- == 0)
+				return c;
+	return NULL;
+}
+
+void nd_findings_add(struct nd_findings *all, const struct nd_finding *f)
+{
+	bool full = all->n == 0 || (all->n >= 16 && !(all->n & (all->n - 1)));
+	struct nd_finding *more = all->v;
+
+	if (full)
+		more = realloc(all->v, ND_MAX((size_t)16, all->n * 2) * sizeof(*more));
+	if (!more) {
+		all->failed = true;
+		return;
+	}
+	all->v = more;
+	more[all->n] = *f;
+	more[all->n].text = nd_arena_dup(all->arena, f->text ? f->text : "");
+	all->failed |= !more[all->n].text;
+	all->n++;
+}
+
+void nd_findings_done(struct nd_findings *all)
+{
+	free(all->v);
+	all->v = NULL;
+	all->n = 0;
+}
+
+size_t nd_findings_count(const struct nd_findings *all, enum nd_verdict verdict)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < all->n; i++)
+		n += all->v[i].verdict == verdict;
+	return n;
+}
+
+void nd_doctor_judge(const struct nd_doctor_facts *f, bool is_peer, struct nd_findings *all)
+{
+	const struct nd_check *c;
+	nd_auto_str text = { 0 };
+	size_t i;
+
+	for (i = 0; (c = nd_check_at(i)); i++) {
+		if (is_peer && !c->of_peer)
+			continue;
+		nd_str_reset(&text);
+		struct nd_finding one = { .where = is_peer ? "peer" : "here",
+					  .key = c->key,
+					  .title = c->title,
+					  .why = c->why,
+					  .mend = c->mend,
+					  .verdict = c->judge(f, &text) };
+
+		one.text = nd_str_text(&text);
+		all->failed |= !nd_str_ok(&text);
+		if (one.verdict == ND_VERDICT_UNKNOWN)
+			one.text = "cannot be told";
+		nd_findings_add(all, &one);
+	}
+}

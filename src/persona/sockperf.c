@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* sockperf's face: its modes, and the plan they mean. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "persona/sockperf.h"
+
+#define COUNT_LIMIT_NS (3600ull * ND_NS_PER_S) /* a test by number that never gets there */
+#define CONNECT_NS     (10ull * ND_NS_PER_S)
+#define DRAIN_NS       ND_NS_PER_S
+#define UNDER_RATE     10000u
+#define VERSION        "3.10"
+
+static const struct {
+	const char *name, *alias;
+} modes[ND_SP_MODES] = {
+	[ND_SP_SERVER] = { "server", "sr" },         [ND_SP_PING_PONG] = { "ping-pong", "pp" },
+	[ND_SP_UNDER_LOAD] = { "under-load", "ul" }, [ND_SP_THROUGHPUT] = { "throughput", "tp" },
+	[ND_SP_PLAYBACK] = { "playback", "pb" },
+};
+
+void *nd_sockperf_make_line(struct nd_plan *plan)
+{
+	struct nd_sockperf_line *l = nd_arena_alloc(&plan->arena, 1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->plan = plan;
+	l->n.burst = l->n.reply_every = 1;
+	l->n.level = 99;
+	l->n.version = VERSION;
+	l->n.message_bytes = ND_SOCKPERF_HEADER;
+	return l;
+}
+
+/* ---- what goes together */
+
+static int judge(const struct nd_sockperf_line *l, struct nd_err *err)
+{
+	const struct nd_sockperf *n = &l->n;
+	uint64_t most = n->tcp ? ND_SOCKPERF_MAX_TCP : ND_MAX_DATAGRAM;
+
+	if (l->feed && (l->has_address || l->has_port))
+		return nd_fail(err, -EINVAL, "-f conflicts with -i,-p options");
+	if (l->feed && n->tcp)
+		return nd_fail(err, -EINVAL, "-f conflicts with --tcp option");
+	if (l->has_iomux && !l->feed)
+		return nd_fail(err, -EINVAL, "-F must be used with feed file (option '-f')");
+	if (l->has_messages && (l->has_time || l->has_rate))
+		return nd_fail(err, -EINVAL, "-n conflicts with -t,--mps options");
+	if (n->tcp && n->dont_reply)
+		return nd_fail(err, -EINVAL, "--tcp conflicts with --dont-reply option");
+	if (n->mode == ND_SP_PLAYBACK)
+		return nd_fail(err, -EINVAL, "playback is not implemented here");
+	if (n->mode != ND_SP_SERVER && n->message_bytes > most)
+		return nd_fail(err, -EINVAL, "-m: '%llu' is outside %u..%llu",
+			       (unsigned long long)n->message_bytes, ND_SOCKPERF_HEADER,
+			       (unsigned long long)most);
+	return 0;
+}
+
+int nd_sockperf_settle(struct nd_plan *plan, void *target, const struct nd_strv *operands,
+		       struct nd_err *err)
+{
+	struct nd_sockperf_line *l = target;
+	int r;
+
+	(void)plan;
+	(void)operands; /* the parser took none */
+	if (l->n.mode == ND_SP_UNDER_LOAD && !l->has_rate)
+		l->n.rate = UNDER_RATE;
+	if (l->n.mode != ND_SP_UNDER_LOAD && l->n.mode != ND_SP_PLAYBACK)
+		l->n.reply_every = 1;
+	r = judge(l, err);
+	return r < 0 ? r : nd_sockperf_fill(l, err);
+}
+
+/* ---- to the plan */
+
+static int show(struct nd_sockperf_line *l, const char *host, uint64_t port, struct nd_err *err)
+{
+	const char *text = nd_arena_printf(&l->plan->arena, "IP = %-15s PORT = %5llu # %s", host,
+					   (unsigned long long)port, l->n.tcp ? "TCP" : "UDP");
+
+	if (!text || nd_strv_add(&l->plan->arena, &l->n.addresses, text) < 0)
+		return nd_fail(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int one_target(struct nd_sockperf_line *l, struct nd_err *err)
+{
+	struct nd_target *t;
+	const char *host = l->address;
+
+	if (!host && l->n.mode != ND_SP_SERVER)
+		host = "127.0.0.1";
+	if (nd_list_new(&l->plan->arena, &l->targets, 1, sizeof(*t)) < 0)
+		return nd_fail(err, -ENOMEM, "out of memory");
+	t = l->targets.v;
+	*t = (struct nd_target){ .host = host, .port = l->port, .ports = 1, .cpu = -1 };
+	return show(l, host ? host : "::", l->port, err);
+}
+
+static int fill_addresses(struct nd_sockperf_line *l, struct nd_err *err)
+{
+	struct nd_plan *plan = l->plan;
+	struct nd_target *t;
+	int r = l->feed ? nd_sockperf_feed(l, err) : one_target(l, err);
+
+	if (r < 0)
+		return r;
+	t = l->targets.v;
+	for (uint64_t i = 0; i < l->targets.n; i++) {
+		t[i].flows = l->n.mode == ND_SP_SERVER ? 0 : ND_MAX(l->n.threads, 1);
+		if (l->feed)
+			r = show(l, t[i].host, t[i].port, err);
+		if (r < 0)
+			return r;
+	}
+	plan->targets = l->targets;
+	plan->host = t->host;
+	plan->port = plan->data_port = t->port;
+	plan->af = ND_AF_ANY;
+	plan->source_port = l->client_port;
+	if (l->client_address && nd_strv_add(&plan->arena, &plan->bind, l->client_address) < 0)
+		return nd_fail(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static void fill_sockopts(const struct nd_sockperf_line *l)
+{
+	struct nd_plan *plan = l->plan;
+
+	plan->sock.nodelay = l->n.tcp && (l->n.mode == ND_SP_THROUGHPUT) == l->toggles_nodelay;
+	plan->sock.fragment = true;
+	plan->sock.sndbuf_bytes = plan->sock.rcvbuf_bytes = l->buffer_bytes;
+	plan->sock.has_dscp = l->has_tos;
+	plan->sock.dscp = l->tos >> 2;
+	plan->sock.pacing_bps = l->rate_limit * 8;
+	plan->busy_poll_us = l->lls_us;
+}
+
+static void fill_how(const struct nd_sockperf_line *l)
+{
+	struct nd_plan *plan = l->plan;
+
+	plan->tx = plan->rx = plan->engine = "auto";
+	plan->wait = l->n.nonblocked ? "spin" : "auto";
+	plan->pin = l->pin;
+	plan->threads = ND_MAX(l->n.threads, 1);
+	plan->connect_timeout_ns = CONNECT_NS;
+	plan->drain_ns = DRAIN_NS;
+	plan->interval_ns = ND_NS_PER_S;
+	plan->duration_ns = l->n.messages ? COUNT_LIMIT_NS : l->n.time_s * ND_NS_PER_S;
+}
+
+static void fill_server(struct nd_sockperf_line *l)
+{
+	struct nd_plan *plan = l->plan;
+	uint64_t most = l->n.tcp ? ND_SOCKPERF_LIMIT : ND_MAX_DATAGRAM;
+
+	if (l->has_message_bytes)
+		most = ND_MAX(most, l->n.tcp ? l->n.message_bytes : 0);
+	plan->workload[0] = (struct nd_workload){ .active = ND_CLIENT,
+						  .load = "echo",
+						  .frame = "sockperf",
+						  .transport = l->n.tcp ? "tcp" : "udp",
+						  .flows = ND_MAX_FLOWS,
+						  .message_bytes = most,
+						  .request_bytes = most,
+						  .response_bytes = most,
+						  .silent = l->n.dont_reply };
+	plan->rx = "echo";
+	plan->duration_ns = ND_MAX_NS;
+	plan->interval_ns = 60 * ND_NS_PER_S;
+	plan->open_ended = plan->hold = true;
+	plan->daemon = l->n.daemonize;
+}
+
+static void fill_client(struct nd_sockperf_line *l)
+{
+	static const char *const loads[ND_SP_MODES] = { [ND_SP_PING_PONG] = "burst",
+							[ND_SP_UNDER_LOAD] = "under",
+							[ND_SP_THROUGHPUT] = "burst",
+							[ND_SP_PLAYBACK] = "under" };
+	struct nd_plan *plan = l->plan;
+	const struct nd_sockperf *n = &l->n;
+	uint64_t flows = ND_MAX(n->threads, 1) * l->targets.n;
+
+	plan->workload[0] = (struct nd_workload){ .active = ND_CLIENT,
+						  .load = loads[n->mode],
+						  .frame = "sockperf",
+						  .transport = n->tcp ? "tcp" : "udp",
+						  .flows = flows,
+						  .message_bytes = n->message_bytes,
+						  .request_bytes = n->message_bytes,
+						  .response_bytes = n->message_bytes,
+						  .spread_bytes = n->range_bytes,
+						  .rate_ops = n->rate,
+						  .burst = n->burst,
+						  .answered = n->mode == ND_SP_PING_PONG };
+	/* before and behind those that count */
+	if (n->messages)
+		plan->workload[0].total_ops = n->messages + 8000 + 1000;
+	plan->keep_samples = true;
+	plan->sample_every = n->mode == ND_SP_THROUGHPUT ? 0 : n->reply_every;
+}
+
+int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err)
+{
+	struct nd_plan *plan = l->plan;
+	int r = fill_addresses(l, err);
+
+	if (r < 0)
+		return r;
+	fill_how(l);
+	fill_sockopts(l);
+	if (l->n.mode == ND_SP_SERVER)
+		fill_server(l);
+	else
+		fill_client(l);
+	plan->workloads = plan->workload_list.n = 1;
+	plan->verb = l->n.mode == ND_SP_SERVER ? ND_VERB_RECEIVE : ND_VERB_STREAM;
+	plan->dialect = "sockperf";
+	plan->face = &l->n;
+	plan->face_table = &nd_sockperf_table;
+	plan->out.format = "sockperf";
+	return 0;
+}
+
+/* ---- the words */
+
+#define MAKE(name, which)                                                 \
+	static void *make_##name(struct nd_plan *plan)                    \
+	{                                                                 \
+		struct nd_sockperf_line *l = nd_sockperf_make_line(plan); \
+                                                                          \
+		if (l)                                                    \
+			l->n.mode = (which);                              \
+		return l;                                                 \
+	}
+MAKE(server, ND_SP_SERVER)
+MAKE(ping, ND_SP_PING_PONG)
+MAKE(under, ND_SP_UNDER_LOAD)
+MAKE(send, ND_SP_THROUGHPUT)
+MAKE(playback, ND_SP_PLAYBACK)
+#undef MAKE
+
+#define FACE(mode, make, theirs)                                                                \
+	{                                                                                       \
+		.plan_verb = (mode) == ND_SP_SERVER ? ND_VERB_RECEIVE : ND_VERB_STREAM,         \
+		.set = &nd_sockperf_sets[mode], .target = (make), .settle = nd_sockperf_settle, \
+		.exits = {                                                                      \
+			.forgives = (theirs)                                                    \
+		}                                                                               \
+	}
+/* In the order of the modes; then the same with the exit codes of sockperf. */
+static const struct nd_face faces[] = {
+	FACE(ND_SP_SERVER, make_server, false),
+	FACE(ND_SP_PING_PONG, make_ping, false),
+	FACE(ND_SP_UNDER_LOAD, make_under, false),
+	FACE(ND_SP_THROUGHPUT, make_send, false),
+	FACE(ND_SP_PLAYBACK, make_playback, false),
+	FACE(ND_SP_SERVER, make_server, true),
+	FACE(ND_SP_PING_PONG, make_ping, true),
+	FACE(ND_SP_UNDER_LOAD, make_under, true),
+	FACE(ND_SP_THROUGHPUT, make_send, true),
+	FACE(ND_SP_PLAYBACK, make_playback, true),
+	{ .set = NULL },
+};
+
+static void overview(struct nd_str *out)
+{
+	nd_str_add(out, "usage: sockperf MODE [options]\n\n");
+	for (unsigned i = 0; i < ND_SP_MODES; i++)
+		nd_str_addf(out, "  %-12s%-5s%s\n", modes[i].name, modes[i].alias,
+			    nd_sockperf_sets[i].summary);
+	nd_str_add(out, "\nsockperf MODE --help shows all options of a mode\n");
+}
+
+static bool asks_compat(const struct nd_words *w)
+{
+	for (int i = 2; i < w->argc; i++)
+		if (!strncmp(w->argv[i], "--compat", 8))
+			return true;
+	return false;
+}
+
+static int choose(struct nd_words *w, const struct nd_face **ret, struct nd_err *err)
+{
+	const char *word = w->argc > 1 ? w->argv[1] : NULL;
+
+	if (word && !strcmp(word, "--version")) {
+		nd_str_add(w->out, "sockperf, version " VERSION " (netdyno " ND_VERSION ")\n");
+		return ND_NEXT_PRINT;
+	}
+	for (unsigned i = 0; word && i < ND_SP_MODES; i++) {
+		if (strcmp(word, modes[i].name) != 0 && strcmp(word, modes[i].alias) != 0)
+			continue;
+		*ret = &faces[i + (asks_compat(w) ? (unsigned)ND_SP_MODES : 0u)];
+		w->argc--;
+		w->argv++;
+		return ND_NEXT_RUN;
+	}
+	overview(w->out);
+	if (!word || word[0] == '-' || !strcmp(word, "help") || !strcmp(word, "h") ||
+	    !strcmp(word, "?"))
+		return ND_NEXT_PRINT;
+	return nd_fail(err, -EINVAL, "'%.80s' is no mode", word);
+}
+
+const struct nd_persona nd_persona_sockperf = {
+	.name = "sockperf",
+	.help = "latency and packet rate with the words, wire and reports of sockperf",
+	.faces = faces,
+	.dialect = "sockperf",
+	.choose = choose,
+};

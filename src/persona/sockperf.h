@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Private to sockperf's face: what the words leave behind, and what is made of it. */
+#ifndef ND_PERSONA_SOCKPERF_H
+#define ND_PERSONA_SOCKPERF_H
+
+#include "persona/int.h"
+#include "plan/sockperf.h"
+
+/* What the rows write into. */
+struct nd_sockperf_line {
+	struct nd_sockperf n;
+	struct nd_plan *plan;
+	const char *address, *client_address, *feed, *iomux, *pin;
+	uint64_t port, client_port, lls_us, buffer_bytes, tos, rate_limit;
+	bool has_address, has_port, has_messages, has_time, has_rate, has_burst, has_message_bytes;
+	bool toggles_nodelay, no_effect, has_lls, has_tos, has_iomux, has_client_port, has_pin;
+	bool forces_unicast;
+	struct nd_list targets; /* struct nd_target */
+};
+
+extern const struct nd_opt_set nd_sockperf_sets[ND_SP_MODES];
+
+/** nd_sockperf_make_line() - nothing is asked yet. NULL: no memory. */
+void *nd_sockperf_make_line(struct nd_plan *plan);
+int nd_sockperf_settle(struct nd_plan *plan, void *target, const struct nd_strv *operands,
+		       struct nd_err *err);
+/** nd_sockperf_fill() - from the words to the plan. */
+ND_MUST_CHECK int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err);
+/** nd_sockperf_feed() - addresses of -f into .targets. */
+ND_MUST_CHECK int nd_sockperf_feed(struct nd_sockperf_line *l, struct nd_err *err);
+/** nd_sockperf_man() - the manual page. */
+void nd_sockperf_man(struct nd_str *out);
+
+#endif

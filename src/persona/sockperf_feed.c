@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* sockperf's feed file: an address on each line. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/num.h"
+#include "persona/sockperf.h"
+
+#define FEED_BYTES (4u << 20)
+#define FEED_LINES 4096u
+
+/* "[T:|U:]HOST:PORT[:SOURCE]", IPv6 in brackets. */
+static int read_line(struct nd_sockperf_line *l, const char *line, uint64_t n,
+		     struct nd_target *ret, struct nd_err *err)
+{
+	bool typed = line[0] && strchr("TtUu", line[0]) && line[1] == ':';
+	bool tcp = typed && (line[0] == 'T' || line[0] == 't');
+	const char *host = line + (typed ? 2 : 0), *end, *port;
+	size_t used;
+
+	if (n > 0 && tcp != l->n.tcp)
+		return nd_fail(err, -EINVAL, "-f: lines of TCP and of UDP in one file");
+	l->n.tcp = tcp;
+	end = *host == '[' ? strchr(host, ']') : strchr(host, ':');
+	port = end && *end == ']' ? end + 1 : end;
+	host += *host == '[';
+	if (!end || end == host || *port != ':')
+		return nd_fail(err, -EINVAL, "-f: '%.80s' is no [T:|U:]HOST:PORT", line);
+	used = nd_parse_prefix_u64(port + 1, &ret->port);
+	if (!used || ret->port < 1 || ret->port > 65535)
+		return nd_fail(err, -EINVAL, "-f: '%.80s' has no port", line);
+	if (port[1 + used])
+		return nd_fail(err, -EINVAL, "-f: '%.80s': multicast is not implemented here",
+			       line);
+	ret->host = nd_arena_dupn(&l->plan->arena, host, (size_t)(end - host));
+	ret->ports = 1;
+	ret->cpu = -1;
+	return ret->host ? 0 : nd_fail(err, -ENOMEM, "out of memory");
+}
+
+static bool is_known(const struct nd_target *list, uint64_t n, const struct nd_target *t)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (list[i].port == t->port && !strcmp(list[i].host, t->host))
+			return true;
+	return false;
+}
+
+static int read_lines(struct nd_sockperf_line *l, char *text, struct nd_err *err)
+{
+	struct nd_target *t = l->targets.v;
+	char *rest = text, *line;
+	uint64_t n = 0;
+	int r = 0;
+
+	while (r == 0 && (line = strsep(&rest, "\n"))) {
+		line[strcspn(line, "\r")] = '\0';
+		if (!*line || *line == ' ' || *line == '#')
+			continue;
+		if (n == FEED_LINES)
+			return nd_fail(err, -EINVAL, "-f: more than %u addresses", FEED_LINES);
+		r = read_line(l, line, n, &t[n], err);
+		/* a client's equal lines of TCP are as many connections */
+		if (r == 0 && ((l->n.tcp && l->n.mode != ND_SP_SERVER) || !is_known(t, n, &t[n])))
+			n++;
+	}
+	l->targets.n = n;
+	if (r == 0 && n == 0)
+		r = nd_fail(err, -EINVAL, "-f: there is no address in it");
+	return r;
+}
+
+int nd_sockperf_feed(struct nd_sockperf_line *l, struct nd_err *err)
+{
+	nd_auto_free char *text = NULL;
+	size_t n = 0;
+	int r = nd_read_file(l->feed, FEED_BYTES, &text, &n, err);
+
+	if (r < 0)
+		return nd_wrap(err, -EINVAL, "-f");
+	if (nd_list_new(&l->plan->arena, &l->targets, FEED_LINES + 1, sizeof(struct nd_target)) < 0)
+		return nd_fail(err, -ENOMEM, "out of memory");
+	return read_lines(l, text, err);
+}

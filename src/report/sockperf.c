@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/* sockperf's report, line by line as programs read it. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/int.h"
+#include "report/sockperf.h"
+
+#define PURPLE      "2;35"
+#define RED         "0;31"
+#define FRAME_BYTES 1472u /* that an Ethernet frame carries as a datagram */
+
+static const char *const modes[] = { "ping-pong", "under-load", "throughput", "playback",
+				     "server" };
+
+/* ---- figures */
+
+static enum nd_sprep_mode mode_of(const struct nd_face *face)
+{
+	const char *name = nd_face_enum(face, "mode");
+	size_t i = 0;
+
+	while (i + 1 < ND_COUNTOF(modes) && strcmp(modes[i], name) != 0)
+		i++;
+	return (enum nd_sprep_mode)i;
+}
+
+static const struct nd_part *part_of(const struct nd_sprep *f)
+{
+	const struct nd_side *own = f->mode == ND_SPREP_SR ? f->r->server : f->r->client;
+
+	return nd_result_part(own, 0);
+}
+
+static uint64_t known(uint64_t v)
+{
+	return v == ND_UNKNOWN ? 0 : v;
+}
+
+static void count_samples(struct nd_sprep *f)
+{
+	for (size_t i = 0; i < f->r->samples_n; i++) {
+		struct nd_sample_counts c;
+
+		nd_samples_counts(f->r->samples[i], &c);
+		f->sent += c.sent;
+		f->received += c.received;
+		f->duplicate += c.duplicate;
+	}
+}
+
+static void choose_cut(struct nd_sprep *f)
+{
+	uint64_t messages = nd_face_u64(&f->face, "messages");
+
+	if (f->mode == ND_SPREP_PB)
+		return;
+	if (messages == 0)
+		f->cut =
+			(struct nd_exact_cut){ .skip_ns = ND_SP_SKIP_NS, .tail_ns = ND_SP_TAIL_NS };
+	else
+		f->cut = (struct nd_exact_cut){ .first = ND_SP_SKIP_N,
+						.last = ND_SP_SKIP_N + messages - 1 };
+}
+
+void nd_sprep_open(struct nd_sprep *f, const struct nd_report_cfg *cfg, const struct nd_result *r)
+{
+	const struct nd_part *part;
+
+	*f = (struct nd_sprep){ .face = nd_face_of(cfg, r), .r = r };
+	f->mode = mode_of(&f->face);
+	f->colours = cfg->tty || nd_face_bool(&f->face, "coloured");
+	f->ns_per_unit = nd_face_bool(&f->face, "full_rtt") ? 1e3 : 2e3;
+	if (!r)
+		return;
+	count_samples(f);
+	part = part_of(f);
+	if (part) {
+		f->seconds = isfinite(part->run.seconds) ? part->run.seconds : 0;
+		f->handled = known(part->run.rx_messages);
+	}
+	choose_cut(f);
+	if (f->mode != ND_SPREP_TP && f->mode != ND_SPREP_SR && r->samples_n > 0)
+		f->error = nd_exact_of(r->samples, r->samples_n, &f->cut, &f->e);
+}
+
+bool nd_sprep_has_statistics(const struct nd_sprep *f)
+{
+	return f->error == 0 && f->received > 0 && f->e.span.n > 0;
+}
+
+void nd_sprep_colour(const struct nd_sprep *f, const char *code, const char *text,
+		     struct nd_str *out)
+{
+	if (f->colours)
+		nd_str_addf(out, "\033[%sm%s\033[0m", code, text);
+	else
+		nd_str_add(out, text);
+}
+
+/* ---- statistics */
+
+static double us(const struct nd_sprep *f, double ns)
+{
+	return ns / f->ns_per_unit;
+}
+
+static void put_average(const struct nd_sprep *f, struct nd_str *out)
+{
+	const struct nd_exact *e = &f->e;
+	const char *what = nd_face_bool(&f->face, "full_rtt") ? "rtt" : "latency";
+	double mean = us(f, e->mean_ns), error = us(f, e->error_ns);
+	double level = (double)nd_face_u64(&f->face, "level");
+	double z = nd_exact_normal(level / 100);
+	nd_auto_str line = { 0 };
+
+	nd_str_addf(&line, "====> avg-%s=%.3f (std-dev=%.3f", what, mean, us(f, e->stddev_ns));
+	if (!nd_face_bool(&f->face, "short_average"))
+		nd_str_addf(&line,
+			    ", mean-ad=%.3f, median-ad=%.3f, siqr=%.3f, cv=%.3f, std-error=%.3f, "
+			    "%.1f%% ci=[%.3f, %.3f]",
+			    us(f, e->mean_ad_ns), us(f, e->median_ad_ns), us(f, e->siqr_ns),
+			    e->mean_ns > 0 ? e->stddev_ns / e->mean_ns : 0, error, level,
+			    mean - z * error, mean + z * error);
+	nd_str_add(&line, ")");
+	nd_str_add(out, "sockperf: ");
+	nd_sprep_colour(f, PURPLE, nd_str_text(&line), out);
+	nd_str_add(out, "\n");
+}
+
+static void put_losses(const struct nd_sprep *f, struct nd_str *out)
+{
+	const struct nd_exact_span *s = &f->e.span;
+	nd_auto_str line = { 0 };
+
+	nd_str_addf(&line,
+		    "# dropped messages = %llu; # duplicated messages = %llu; # out-of-order "
+		    "messages = %llu",
+		    (unsigned long long)s->dropped, (unsigned long long)f->duplicate,
+		    (unsigned long long)s->out_of_order);
+	nd_str_add(out, "sockperf: ");
+	if (s->dropped || f->duplicate || s->out_of_order)
+		nd_sprep_colour(f, RED, nd_str_text(&line), out);
+	else
+		nd_str_add(out, nd_str_text(&line));
+	nd_str_add(out, "\n");
+}
+
+static void put_summary(const struct nd_sprep *f, struct nd_str *out)
+{
+	uint64_t burst = nd_face_u64(&f->face, "burst");
+	const char *what = nd_face_bool(&f->face, "full_rtt") ? "Round trip" : "Latency";
+
+	nd_str_addf(out, "sockperf: Summary: %s", what);
+	if (burst > 1)
+		nd_str_addf(out, " of burst of %llu messages", (unsigned long long)burst);
+	nd_str_addf(out, " is %.3f usec\n", us(f, f->e.mean_ns));
+}
+
+static void put_observations(const struct nd_sprep *f, struct nd_str *out)
+{
+	const struct nd_exact *e = &f->e;
+	nd_auto_str total = { 0 };
+
+	nd_str_addf(&total, "Total %llu observations", (unsigned long long)e->span.n);
+	nd_str_add(out, "sockperf: ");
+	nd_sprep_colour(f, PURPLE, nd_str_text(&total), out);
+	nd_str_addf(out, "; each percentile contains %.2f observations\n", (double)e->span.n / 100);
+	nd_str_addf(out, "sockperf: ---> <MAX> observation = %8.3f\n", us(f, (double)e->max_ns));
+	for (unsigned i = 0; i + 1 < ND_EXACT_QUANTILES; i++)
+		if (e->at_ns[i] != ND_UNKNOWN)
+			nd_str_addf(out, "sockperf: ---> percentile %6.3f = %8.3f\n",
+				    nd_exact_quantiles[i] * 100, us(f, (double)e->at_ns[i]));
+	nd_str_addf(out, "sockperf: ---> <MIN> observation = %8.3f\n", us(f, (double)e->min_ns));
+}
+
+static void put_total(const struct nd_sprep *f, struct nd_str *out)
+{
+	bool counted = nd_face_u64(&f->face, "messages") > 0;
+
+	nd_str_addf(out, "sockperf: [Total Run] RunTime=%.3f sec; ", f->seconds);
+	if (counted)
+		nd_str_addf(out, "Warm up packets=%u; ", ND_SP_SKIP_N);
+	else
+		nd_str_addf(out, "Warm up time=%u msec; ",
+			    f->mode == ND_SPREP_PB ? 0u : (unsigned)(ND_SP_SKIP_NS / ND_NS_PER_MS));
+	nd_str_addf(out, "SentMessages=%llu; ReceivedMessages=%llu\n", (unsigned long long)f->sent,
+		    (unsigned long long)f->received);
+}
+
+void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *out)
+{
+	const struct nd_exact_span *s = &f->e.span;
+
+	put_total(f, out);
+	nd_str_add(out, "sockperf: ========= Printing statistics for Server No: 0\n");
+	if (f->error < 0) {
+		nd_str_addf(out, "sockperf: ERROR: samples could not be read (errno=%d)\n",
+			    -f->error);
+		return;
+	}
+	if (s->is_empty) {
+		nd_str_add(out, "sockperf: Test end before test start. Ending statistics early\n");
+		return;
+	}
+	if (s->n == 0) {
+		nd_str_add(out, "sockperf: No valid observations found. Try tuning parameters: "
+				"--time or --mps\n");
+		return;
+	}
+	nd_str_addf(out,
+		    "sockperf: [Valid Duration] RunTime=%.3f sec; SentMessages=%llu; "
+		    "ReceivedMessages=%llu\n",
+		    (double)(s->end_ns - s->begin_ns) / (double)ND_NS_PER_S,
+		    (unsigned long long)(s->last - s->first + 1), (unsigned long long)s->n);
+	put_average(f, out);
+	put_losses(f, out);
+	if (!in_log)
+		put_summary(f, out);
+	put_observations(f, out);
+}
+
+/* ---- throughput */
+
+static void put_note(const struct nd_sprep *f, struct nd_str *out)
+{
+	uint64_t bytes = nd_face_u64(&f->face, "message_bytes");
+	uint64_t range = nd_face_u64(&f->face, "range_bytes");
+	uint64_t rate = nd_face_u64(&f->face, "rate");
+	nd_auto_str line = { 0 };
+
+	if (bytes == FRAME_BYTES && !rate)
+		return;
+	nd_str_add(&line, "NOTE: test was performed, using ");
+	if (range)
+		nd_str_addf(&line, "average msg-size=%llu (+/-%llu)", (unsigned long long)bytes,
+			    (unsigned long long)range);
+	else
+		nd_str_addf(&line, "msg-size=%llu", (unsigned long long)bytes);
+	if (rate)
+		nd_str_addf(&line, ", mps=%llu", (unsigned long long)rate);
+	nd_str_add(&line, ". For getting maximum throughput ");
+	if (!rate)
+		nd_str_addf(&line, "consider using --msg-size=%u", FRAME_BYTES);
+	else if (bytes == FRAME_BYTES)
+		nd_str_add(&line, "use --mps=max");
+	else
+		nd_str_addf(&line, "use --mps=max (and consider --msg-size=%u or --msg-size=4096)",
+			    FRAME_BYTES);
+	nd_str_add(out, "sockperf: ");
+	nd_sprep_colour(f, PURPLE, nd_str_text(&line), out);
+	nd_str_add(out, "\n");
+}
+
+static void put_bandwidth(const struct nd_sprep *f, double rate, uint64_t bytes, struct nd_str *out)
+{
+	double mega = rate * (double)bytes / (1024 * 1024);
+
+	if (nd_face_bool(&f->face, "giga"))
+		nd_str_addf(out, "sockperf: Summary: BandWidth is %.3f GBps (%.3f Gbps)\n",
+			    mega / 1000, mega * 8 / 1000);
+	else if (nd_face_bool(&f->face, "precise"))
+		nd_str_addf(out, "sockperf: Summary: BandWidth is %.9f MBps (%.9f Mbps)\n", mega,
+			    mega * 8);
+	else
+		nd_str_addf(out, "sockperf: Summary: BandWidth is %.3f MBps (%.3f Mbps)\n", mega,
+			    mega * 8);
+}
+
+/* What arrived is known where the server is one of ours and tells. */
+static void put_throughput(const struct nd_sprep *f, struct nd_str *out)
+{
+	uint64_t bytes = nd_face_u64(&f->face, "message_bytes");
+	uint64_t pieces = (bytes + FRAME_BYTES - 1) / FRAME_BYTES;
+	double rate = f->seconds > 0 ? round((double)f->sent / f->seconds) : 0;
+
+	nd_str_addf(out, "sockperf: Total of %llu messages sent in %.3f sec\n\n",
+		    (unsigned long long)f->sent, f->seconds);
+	put_note(f, out);
+	nd_str_addf(out, "sockperf: Summary: Message Rate is %.0f [msg/sec]", rate);
+	if (pieces > 1)
+		nd_str_addf(out, ", Packet Rate is about %.0f [pkt/sec] (%llu ip frags / msg)",
+			    rate * (double)pieces, (unsigned long long)pieces);
+	nd_str_add(out, "\n");
+	put_bandwidth(f, rate, bytes, out);
+}
+
+/* ---- the writer */
+
+static void put_version(const struct nd_sprep *f, struct nd_str *out)
+{
+	const char *version = nd_face_str(&f->face, "version");
+	nd_auto_str line = { 0 };
+
+	nd_str_addf(&line, "== version #%s == ", version ? version : "");
+	nd_str_add(out, "sockperf: ");
+	nd_sprep_colour(f, PURPLE, nd_str_text(&line), out);
+	nd_str_add(out, "\n");
+}
+
+static void put_addresses(const struct nd_sprep *f, struct nd_str *out)
+{
+	struct nd_strv list = nd_face_strv(&f->face, "addresses");
+
+	for (uint64_t i = 0; i < list.n; i++) {
+		nd_str_addf(out, "[%2llu] ", (unsigned long long)i);
+		nd_report_clean(out, list.v[i]);
+		nd_str_add(out, "\n");
+	}
+}
+
+static const char *method_of(const struct nd_sprep *f)
+{
+	return nd_face_strv(&f->face, "addresses").n > 1 ? "epoll" : "recvfrom";
+}
+
+static void begin_server(const struct nd_sprep *f, struct nd_str *out)
+{
+	put_version(f, out);
+	nd_str_add(out, "sockperf: [SERVER] listen on:\n");
+	put_addresses(f, out);
+}
+
+static void begin_client(const struct nd_sprep *f, struct nd_str *out)
+{
+	put_version(f, out);
+	nd_str_add(out, "sockperf[CLIENT] send on:");
+	if (f->mode != ND_SPREP_TP)
+		nd_str_addf(out, "sockperf: using %s() to %sblock on socket(s)\n", method_of(f),
+			    nd_face_bool(&f->face, "nonblocked") ? "non-" : "");
+	nd_str_add(out, "\n");
+	put_addresses(f, out);
+}
+
+static void put_warm_up(const struct nd_sprep *f, struct nd_str *out)
+{
+	if (!nd_face_bool(&f->face, "dont_warm_up"))
+		nd_str_add(out, "sockperf: Warmup stage (sending a few dummy messages)...\n");
+}
+
+static void begin(const struct nd_report_cfg *cfg, struct nd_str *out)
+{
+	struct nd_sprep f;
+
+	nd_sprep_open(&f, cfg, NULL);
+	if (f.mode == ND_SPREP_SR)
+		begin_server(&f, out);
+}
+
+static void progress(const struct nd_report_cfg *cfg, const struct nd_progress_event *ev,
+		     struct nd_str *out)
+{
+	struct nd_sprep f;
+
+	nd_sprep_open(&f, cfg, NULL);
+	if (f.mode == ND_SPREP_SR && ev->what == ND_PROG_READY) {
+		put_warm_up(&f, out);
+		nd_str_addf(out, "sockperf: [tid 1] using %s() to block on socket(s)\n",
+			    method_of(&f));
+	} else if (f.mode != ND_SPREP_SR && ev->what == ND_PROG_FLOWS) {
+		begin_client(&f, out);
+		put_warm_up(&f, out);
+		nd_str_add(out, "sockperf: Starting test...\n");
+	}
+}
+
+static void result_server(const struct nd_sprep *f, struct nd_str *out)
+{
+	nd_str_add(out, "sockperf: Test end (interrupted by user)\n");
+	if (f->handled > 0)
+		nd_str_addf(out, "sockperf: Total %llu messages received and handled\n",
+			    (unsigned long long)f->handled);
+	else
+		nd_str_add(out, "sockperf: No messages were received on the server.\n");
+	nd_str_add(out, "sockperf: cleanupAfterLoop() exit\n");
+}
+
+static void put_end(const struct nd_sprep *f, struct nd_str *out)
+{
+	if (f->r->partial)
+		nd_str_add(out, "sockperf: Test end (interrupted by user)\n");
+	else if (nd_face_u64(&f->face, "messages") > 0)
+		nd_str_add(out, "sockperf: Test end (reached packet number)\n");
+	else if (f->mode != ND_SPREP_PB)
+		nd_str_add(out, "sockperf: Test end (interrupted by timer)\n");
+	nd_str_add(out, "sockperf: Test ended\n");
+}
+
+static void result(const struct nd_report_cfg *cfg, const struct nd_result *r, struct nd_str *out)
+{
+	struct nd_sprep f;
+
+	nd_sprep_open(&f, cfg, r);
+	if (f.mode == ND_SPREP_SR) {
+		result_server(&f, out);
+		return;
+	}
+	put_end(&f, out);
+	if (f.mode == ND_SPREP_TP) {
+		put_throughput(&f, out);
+		return;
+	}
+	if (f.received == 0) {
+		nd_str_add(out, "sockperf: No messages were received from the server. Is the "
+				"server down?\n");
+		return;
+	}
+	nd_sprep_statistics(&f, false, out);
+	nd_sprep_histogram(&f, false, out);
+}
+
+static void failed(const struct nd_report_cfg *cfg, const struct nd_err *err, struct nd_str *out)
+{
+	char words[96];
+
+	(void)cfg;
+	if (!err->code)
+		return;
+	nd_str_add(out, "sockperf: ERROR: ");
+	nd_report_clean(out, err->text);
+	nd_str_addf(out, " (errno=%d %s)\n", -err->code,
+		    nd_strerror(err->code, words, sizeof(words)));
+}
+
+static int files(const struct nd_report_cfg *cfg, const struct nd_result *r, struct nd_err *err)
+{
+	struct nd_sprep f;
+	const char *name;
+
+	nd_sprep_open(&f, cfg, NULL);
+	name = nd_face_str(&f.face, "log");
+	if (!name || !r)
+		return 0;
+	nd_sprep_open(&f, cfg, r);
+	return nd_sprep_log(&f, name, err);
+}
+
+const struct nd_writer nd_writer_sockperf = {
+	.name = "sockperf",
+	.help = "as sockperf prints it",
+	.of_face = true,
+	.begin = begin,
+	.progress = progress,
+	.result = result,
+	.failed = failed,
+	.files = files,
+};

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Latency: true delays, stalls that nobody omits, lost answers, logs for other tools, connections."""
+
+import base64
+import json
+import os
+import signal
+import statistics
+import struct
+import sys
+import time
+import zlib
+
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+from kit import net as kitnet  # noqa: E402
+
+STALL_S = 0.5
+RATE = 1000
+
+
+@pytest.fixture
+def ask(netdyno):
+    """ask(verb, host, server, *args): runs a client in a host; its report as JSON."""
+
+    def run(verb, host, server, *args):
+        argv = [netdyno, verb, server.host.ip4, "-p", server.port, *args, "-o", "json"]
+        done = host.run(argv, timeout=60 * kitnet.slow())
+        assert done.returncode == 0, f"{argv}: {done.stdout}{done.stderr}"
+        return json.loads(done.stdout)
+
+    return run
+
+
+def latency_of(report):
+    d = report["directions"][0]
+    times = d["latency"]
+    assert times["answered"] + times["lost"] == times["sent"], "every request has an end"
+    for name in ("service", "response", "late"):
+        check_times(times[name])
+    return d, times
+
+
+def check_times(t):
+    """Quantiles rise, stand between their limits, and are told only where ten samples lie beyond."""
+    last = t["min_us"]
+    for q in t["quantiles"] or []:
+        told = t["count"] * (1 - q["ratio"]) >= 10 - 1e-6
+        assert (q["us"] is not None) == told and (q["missing"] is None) == told
+        if q["us"] is None:
+            continue
+        assert last <= q["us"] <= t["max_us"]
+        assert q["low_us"] <= q["us"] <= q["high_us"]
+        last = q["us"]
+
+
+def quantile(t, name):
+    return next(q["us"] for q in t["quantiles"] if q["name"] == name)
+
+
+@pytest.mark.parametrize("kind", [(), ("-u",)], ids=["tcp", "udp"])
+@pytest.mark.parametrize("loop", [(), ("--rate", "200", "--arrival", "poisson")], ids=["closed", "open"])
+def test_true_delay(lab, serve, ask, kind, loop):
+    """A relay of 10 ms each way, which logs what each frame's delay really was."""
+    net = lab(delay_ms=10)
+    server = serve(net.b)
+    report = ask("latency", net.a, server, *kind, *loop, "-r", 333, "-t", "2s", "--warmup", "0.2s")
+    d, times = latency_of(report)
+    size = 333 + (42 if kind else 66)
+    cable = sum(statistics.median(f.ns / 1e3 for f in net.relay.delays(host, bytes=size)) for host in "ab")
+    p50 = quantile(times["service"], "p50")
+    assert p50 >= 20000 and times["service"]["min_us"] >= 20000
+    assert cable - 100 <= p50 <= cable + 500 * kitnet.slow()
+    assert times["lost"] == 0 and times["open_loop"] == bool(loop)
+
+
+def read_log(text):
+    """Histograms of a log by tag: (count of the bucket, its lowest value in ns) of each."""
+    logs = {}
+    for line in text.splitlines():
+        if not line.startswith("Tag="):
+            continue
+        tag, _, _, _, packed = line.split(",")
+        raw = base64.b64decode(packed)
+        cookie, length = struct.unpack(">II", raw[:8])
+        assert cookie == 0x1c849314 and length == len(raw) - 8
+        plain = zlib.decompress(raw[8:])
+        cookie, length, _, digits, low, high = struct.unpack(">IIIIqq", plain[:32])
+        assert (cookie, length, digits, low, high) == (0x1c849313, len(plain) - 40, 3, 1, 3600 * 10**9)
+        logs[tag[4:]] = list(buckets(plain[40:]))
+    return logs
+
+
+def buckets(data):
+    at = index = 0
+    while at < len(data):
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte if shift == 56 else byte & 0x7f) << shift
+            shift += 7
+            if shift > 56 or byte < 0x80:
+                break
+        value = value >> 1 ^ -(value & 1)
+        if value < 0:
+            index -= value
+            continue
+        if value:
+            power = max(index // 1024 - 1, 0)
+            yield value, (index - power * 1024) << power
+        index += 1
+
+
+def over(log, ms):
+    return sum(n for n, low in log if low >= ms * 1e6)
+
+
+def stall(pair, netdyno, victim, *args):
+    """Stops one end for half a second in the middle of a test of 5 s; the log that it gives."""
+    argv = [netdyno, "latency", pair.server.host.ip4, "-p", pair.server.port, *args, "-t", "5s",
+            "--warmup", "0.5s", "-o", "hdr"]
+    client = pair.a.spawn(argv)
+    client.wait_line("Interval.*measure", 20 * kitnet.slow(), "stdout")
+    who = client if victim == "client" else pair.server
+    who.send_signal(signal.SIGSTOP)
+    time.sleep(STALL_S)  # the stall itself
+    who.send_signal(signal.SIGCONT)
+    assert client.wait(30 * kitnet.slow()) == 0, client.stderr
+    return read_log(client.stdout), client
+
+
+# half a second of 1000 a second; those due in its last 50 ms are not slow any more
+AFFECTED = range(430, 530)
+
+
+def test_server_stops_open_loop(pair, netdyno):
+    logs, _ = stall(pair, netdyno, "server", "--rate", RATE)
+    assert over(logs["response"], 50) in AFFECTED
+    assert over(logs["service"], 50) in AFFECTED, "requests went out all the same"
+    assert over(logs["response"], 400) > sum(n for n, _ in logs["response"]) / 100, "p99 is 400 ms and more"
+
+
+def test_server_stops_closed_loop(pair, netdyno):
+    logs, _ = stall(pair, netdyno, "server", "-q", 1)
+    assert over(logs["service"], 50) == 1, "a closed loop omits the others"
+    assert "response" not in logs
+
+
+def test_client_stops(pair, netdyno):
+    logs, _ = stall(pair, netdyno, "client", "--rate", RATE)
+    assert over(logs["response"], 50) in AFFECTED
+    assert over(logs["service"], 50) <= 3, "the path was never slow"
+
+
+def test_udp_affected_are_late_or_lost(pair, ask, netdyno):
+    """Every 50th request is dropped on its way: so many are lost, all others are answered."""
+    rule = pair.b.loss(every=50, dport=pair.server.port, min_payload=100, max_payload=100)
+    report = ask("latency", pair.a, pair.server, "-u", "--rate", RATE, "-r", "100", "-t", "2s", "--warmup", "0.2s")
+    _, times = latency_of(report)
+    assert times["lost"] == rule.dropped > 0
+    assert times["sent"] == pytest.approx(2.2 * RATE, abs=0.05 * RATE)
+    assert "no_answer" in [w["key"] for w in report["warnings"]]
+    # the schedule and the others went on
+    assert quantile(times["response"], "p50") < 100e3
+
+
+@pytest.mark.parametrize("outstanding", [1, 4])
+def test_lost_answers_stall_no_flow(pair, ask, outstanding):
+    rule = pair.b.loss(every=500, dport=pair.server.port, min_payload=100, max_payload=100)
+    report = ask("latency", pair.a, pair.server, "-u", "-q", outstanding, "-r", "100", "-P", 4, "-t", "2s",
+                 "--warmup", "0s")
+    _, times = latency_of(report)
+    assert times["lost"] == rule.dropped > 0
+
+
+def test_intervals_have_percentiles(pair, ask):
+    report = ask("latency", pair.a, pair.server, "-P", 4, "-t", "2s", "--warmup", "0.2s", "-i", "0.5s")
+    d, times = latency_of(report)
+    rows = [i for i in d["intervals"] if i["phase"] == "measure"]
+    assert len(rows) == 4 and all(i["rtt_count"] for i in rows)
+    assert max(i["rtt_max_us"] for i in rows) >= times["service"]["max_us"]
+    assert all(i["rtt_p50_us"] <= i["rtt_p99_us"] <= i["rtt_max_us"] for i in rows if i["rtt_count"] >= 1000)
+    assert times["clock_read_ns"] > 0 and times["clock"]
+
+
+def test_log_is_that_of_the_report(pair, netdyno):
+    """Bucket by bucket the same sum; values of the log lie between the shortest and the longest."""
+    done = pair.a.run([netdyno, "latency", pair.server.host.ip4, "-p", pair.server.port, "--rate", "2k", "-t", "1s",
+                       "--warmup", "0s", "-o", "hdr"], timeout=30 * kitnet.slow())
+    assert done.returncode == 0, done.stderr
+    logs = read_log(done.stdout)
+    assert set(logs) == {"response", "service"}
+    assert sum(n for n, _ in logs["response"]) == sum(n for n, _ in logs["service"]) == 2000
+
+
+@pytest.mark.parametrize("args", [("-r", "1"), ("-r", "64,1Ki", "-P", "4", "-T", "2"), ("--only",)],
+                         ids=["one", "threads", "only"])
+def test_connections(pair, ask, args):
+    report = ask("connect", pair.a, pair.server, *args, "-t", "1s", "--warmup", "0.2s")
+    d = report["directions"][0]
+    assert d["load"] == ("cc" if "--only" in args else "crr")
+    assert d["transactions_per_s"] > 100 and d["failed_flows"] == 0
+    opened, whole = d["latency"]["opened"], d["latency"]["service"]
+    check_times(opened)
+    check_times(whole)
+    assert opened["count"] >= whole["count"] - d["flows"] > 0, "each flow may have one across the window's edge"
+    assert opened["min_us"] <= whole["min_us"]
+
+
+@pytest.mark.parametrize("args, words", [
+    (("-q", "4", "--rate", "5"), "-q and --rate exclude each other"),
+    (("--arrival", "poisson"), "--arrival needs --rate"),
+    (("-u", "--rate", "5", "-r", "4"), "8 bytes and more"),
+    (("-u", "--nagle"), "--nagle is for TCP"),
+])
+def test_what_makes_no_sense_is_said(lab, netdyno, args, words):
+    done = lab().a.run([netdyno, "latency", "192.0.2.1", *args], timeout=10 * kitnet.slow())
+    assert done.returncode == 2 and words in done.stderr
