@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "advise/advise.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "advise/advise.h"
 #include "persona/persona.h"
 #include "report/report.h"
 #include "session/session.h"

@@ -75,13 +75,14 @@ static enum nd_verdict judge_somaxconn(const struct nd_doctor_facts *f, struct n
 
 static enum nd_verdict judge_ports(const struct nd_doctor_facts *f, struct nd_str *out)
 {
-	uint64_t low = f->host.port_range_low, high = f->host.port_range_high;
+	uint64_t low = f->host.port_range_low, high = f->host.port_range_high, ports;
 
 	if (low == ND_UNKNOWN || high == ND_UNKNOWN || high < low)
 		return ND_VERDICT_UNKNOWN;
-	nd_str_addf(out, "%llu source ports, %llu to %llu", (unsigned long long)(high - low + 1),
+	ports = high - low + 1;
+	nd_str_addf(out, "%llu source ports, %llu to %llu", (unsigned long long)ports,
 		    (unsigned long long)low, (unsigned long long)high);
-	return high - low + 1 < GOOD_PORTS ? ND_VERDICT_WARN : ND_VERDICT_FINE;
+	return ports < GOOD_PORTS ? ND_VERDICT_WARN : ND_VERDICT_FINE;
 }
 
 static enum nd_verdict judge_files(const struct nd_doctor_facts *f, struct nd_str *out)

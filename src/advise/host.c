@@ -66,14 +66,38 @@ static bool reached(const struct tried *t)
 	return t->ending == ND_END_DONE || t->has_result;
 }
 
-static void add(struct nd_findings *all, const char *key, const char *title, const char *why,
-		const char *mend, enum nd_verdict verdict, const struct nd_str *text)
+/* ---- what is looked at, in the order in which it is told */
+
+enum part { PATH, TCP, UDP, RTT, CLOCKS, SAME, PARTS };
+
+/* clang-format off */
+static const struct { const char *key, *title, *why, *mend; } parts[PARTS] = {
+	[PATH] = { "path_mtu", "path MTU",
+		   "Datagrams of the interface's size are lost or cut apart, and TCP stalls until it finds out.",
+		   "Let ICMP \"fragmentation needed\" pass, or set the interface's MTU (ip link) to what crosses." },
+	[TCP] = { "tcp_port", "TCP port", "No test begins without it.",
+		  "Run netdyno serve there, and let TCP to its port in." },
+	[UDP] = { "udp_port", "UDP port", "Tests with datagrams cannot begin.",
+		  "Let UDP to the server's port in, and answers from it back." },
+	[RTT] = { "rtt", "round trip",
+		  "One TCP flow carries at most its buffer per round trip.",
+		  "Several flows (-P), or larger buffers." },
+	[CLOCKS] = { "clocks", "clocks", "Both ends begin at the same instant only as well as their clocks compare.",
+		     "A quiet path: the least of several round trips counts." },
+	[SAME] = { "same_host", "same machine", "Both ends share CPUs and memory: no network is measured.",
+		   "Run the server on another machine." },
+};
+
+/* clang-format on */
+
+static void add(struct nd_findings *all, enum part part, enum nd_verdict verdict,
+		const struct nd_str *text)
 {
 	const struct nd_finding f = { .where = "path",
-				      .key = key,
-				      .title = title,
-				      .why = why,
-				      .mend = mend,
+				      .key = parts[part].key,
+				      .title = parts[part].title,
+				      .why = parts[part].why,
+				      .mend = parts[part].mend,
 				      .verdict = verdict,
 				      .text = nd_str_text(text) };
 
@@ -95,10 +119,7 @@ static void find_path(const struct nd_addr *to, uint64_t mtu, struct nd_findings
 		nd_str_add(&text, err.text);
 	else
 		verdict = nd_path_judge(ret, &text);
-	add(all, "path_mtu", "path MTU",
-	    "Datagrams of the interface's size are lost or cut apart, and TCP stalls until it finds out.",
-	    "Let ICMP \"fragmentation needed\" pass, or set the interface's MTU (ip link) to what crosses.",
-	    verdict, &text);
+	add(all, PATH, verdict, &text);
 }
 
 /* Which side is shut follows from who keeps silent about what. */
@@ -124,9 +145,7 @@ static void find_tcp(const struct nd_doctor_ask *ask, const struct nd_path *path
 	} else {
 		nd_str_addf(&text, "%s", t->why.text);
 	}
-	add(all, "tcp_port", "TCP port", "No test begins without it.",
-	    "Run netdyno serve there, and let TCP to its port in.",
-	    reached(t) ? ND_VERDICT_FINE : ND_VERDICT_WARN, &text);
+	add(all, TCP, reached(t) ? ND_VERDICT_FINE : ND_VERDICT_WARN, &text);
 }
 
 static void find_udp(const struct nd_doctor_ask *ask, const struct tried *tcp,
@@ -153,8 +172,14 @@ static void find_udp(const struct nd_doctor_ask *ask, const struct tried *tcp,
 			"likely the host's own or the cloud's for what comes in (%s)",
 			(unsigned long long)ask->port, t->why.text);
 	}
-	add(all, "udp_port", "UDP port", "Tests with datagrams cannot begin.",
-	    "Let UDP to the server's port in, and answers from it back.", verdict, &text);
+	add(all, UDP, verdict, &text);
+}
+
+static enum nd_verdict judge_rtt(double us)
+{
+	if (!isfinite(us))
+		return ND_VERDICT_UNKNOWN;
+	return us >= FAR_US ? ND_VERDICT_NOTE : ND_VERDICT_FINE;
 }
 
 static void find_clock(const struct tried *t, const struct nd_path *path, struct nd_findings *all)
@@ -166,22 +191,14 @@ static void find_clock(const struct tried *t, const struct nd_path *path, struct
 		rtt_us = (double)path->rtt_ns / 1000;
 	if (isfinite(rtt_us))
 		nd_str_addf(&rtt, "%.3f ms", rtt_us / 1000);
-	add(all, "rtt", "round trip",
-	    "One TCP flow carries at most its buffer per round trip; distant hosts need several flows or larger buffers.",
-	    NULL,
-	    !isfinite(rtt_us)  ? ND_VERDICT_UNKNOWN
-	    : rtt_us >= FAR_US ? ND_VERDICT_NOTE
-			       : ND_VERDICT_FINE,
-	    &rtt);
+	add(all, RTT, judge_rtt(rtt_us), &rtt);
 	if (isfinite(t->offset_us) && isfinite(t->rtt_us))
 		nd_str_addf(
 			&clock,
 			"the monotonic clocks could be compared within %.3f ms, as a common start "
 			"needs",
 			t->rtt_us / 2000);
-	add(all, "clocks", "clocks",
-	    "Both ends begin at the same instant only as well as their clocks compare.",
-	    "A quiet path, or more patience: the least of several round trips counts.",
+	add(all, CLOCKS,
 	    !clock.len                 ? ND_VERDICT_UNKNOWN
 	    : t->rtt_us / 2 > APART_US ? ND_VERDICT_WARN
 				       : ND_VERDICT_FINE,
@@ -195,10 +212,7 @@ static void find_same(const struct tried *t, struct nd_findings *all)
 	if (!t->has_result)
 		return;
 	nd_str_add(&text, t->same_host ? "it is this very machine" : "it is another machine");
-	add(all, "same_host", "same machine",
-	    "Both ends share CPUs and memory: no network is measured.",
-	    "Run the server on another machine.", t->same_host ? ND_VERDICT_WARN : ND_VERDICT_FINE,
-	    &text);
+	add(all, SAME, t->same_host ? ND_VERDICT_WARN : ND_VERDICT_FINE, &text);
 }
 
 int nd_doctor_host(const struct nd_doctor_ask *ask, const struct nd_doctor_facts *here,

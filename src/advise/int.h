@@ -44,7 +44,8 @@ struct nd_check {
 	const char *key, *title; /* key: stable */
 	const char *why, *mend;  /* sentences; for NOTE and WARN */
 	bool of_peer;            /* what a peer tells is enough to judge it, too */
-	enum nd_verdict (*judge)(const struct nd_doctor_facts *f, struct nd_str *finding);
+	enum nd_verdict (*judge)(const struct nd_doctor_facts *f,
+				 struct nd_str *out); /* adds the finding */
 };
 
 /** nd_check_at() - the n-th check; NULL: no more. */
@@ -88,7 +89,7 @@ struct nd_path {
 ND_MUST_CHECK int nd_path_probe(const struct nd_addr *to, uint64_t mtu_bytes, struct nd_path *ret,
 				struct nd_err *err);
 /** nd_path_judge() - its sentence. */
-enum nd_verdict nd_path_judge(const struct nd_path *p, struct nd_str *finding);
+enum nd_verdict nd_path_judge(const struct nd_path *p, struct nd_str *out);
 
 /** nd_doctor_host() - path, ports, clocks, and the peer's own facts. -EINVAL: no such host. */
 ND_MUST_CHECK int nd_doctor_host(const struct nd_doctor_ask *ask,

@@ -54,12 +54,13 @@ void nd_doctor_text(const struct nd_doctor_ask *ask, const struct nd_findings *a
 		put_all(all, ND_VERDICT_FINE, out);
 		put_all(all, ND_VERDICT_UNKNOWN, out);
 	}
-	nd_str_addf(
-		out, "%zu checks: %zu warnings, %zu notes, %zu in order, %zu cannot be told%s\n",
-		all->n, nd_findings_count(all, ND_VERDICT_WARN),
-		nd_findings_count(all, ND_VERDICT_NOTE), nd_findings_count(all, ND_VERDICT_FINE),
-		nd_findings_count(all, ND_VERDICT_UNKNOWN),
-		ask->all ? "" : " (--verbose lists all)");
+	nd_str_addf(out,
+		    "%zu checks; warnings: %zu, notes: %zu, in order: %zu, cannot be told: %zu%s\n",
+		    all->n, nd_findings_count(all, ND_VERDICT_WARN),
+		    nd_findings_count(all, ND_VERDICT_NOTE),
+		    nd_findings_count(all, ND_VERDICT_FINE),
+		    nd_findings_count(all, ND_VERDICT_UNKNOWN),
+		    ask->all ? "" : " (--verbose lists all)");
 }
 
 void nd_doctor_json(const struct nd_doctor_ask *ask, const struct nd_findings *all,

@@ -33,7 +33,8 @@ static size_t numbers_in(const char *path, uint32_t *ret, size_t room)
 	uint64_t v = 0;
 	size_t n = 0;
 
-	while (d && n < room && (e = readdir(d)))
+	while (d && n < room &&
+	       (e = readdir(d))) /* NOLINT(concurrency-mt-unsafe): a folder of its own */
 		if (nd_parse_number(e->d_name, ND_UNIT_COUNT, &v) == 0 && v <= UINT32_MAX)
 			ret[n++] = (uint32_t)v;
 	if (d)

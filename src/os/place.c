@@ -117,6 +117,7 @@ bool nd_os_runs(struct nd_os *os, const char *comm)
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return false;
 	d = opendir(path);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a folder of its own */
 	while (d && !found && (e = readdir(d))) {
 		if (nd_parse_number(e->d_name, ND_UNIT_COUNT, &pid) < 0 ||
 		    !nd_os_peek(os, name, sizeof(name), "proc/%s/comm", e->d_name))

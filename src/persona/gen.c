@@ -22,7 +22,7 @@ void nd_persona_overview(struct nd_str *out)
 
 	nd_str_add(out, "usage: netdyno VERB [options]\na dynamometer for networks\n\n");
 	for (f = nd_persona_at(0)->faces; f->set; f++)
-		nd_str_addf(out, "  %-8s%-7s%s\n", f->verb, f->set->operands, f->set->summary);
+		nd_str_addf(out, "  %-8s%-6s %s\n", f->verb, f->set->operands, f->set->summary);
 	for (i = 1; (p = nd_persona_at(i)); i++)
 		nd_str_addf(out, "  %-15s%s\n", p->name, p->help);
 	nd_str_add(out,
@@ -74,7 +74,8 @@ static const char man_exit[] =
 	".TP\n.B 0\nThe test is done and its result complete.\n"
 	".TP\n.B 1\nThe run failed, or its result is partial.\n"
 	".TP\n.B 2\nThe command line is wrong; one sentence says why.\n"
-	".TP\n.B 3\nThe peer did not answer, refused, or broke the protocol.\n";
+	".TP\n.B 3\nThe peer did not answer, refused, or broke the protocol.\n"
+	".TP\n.B 4\n.B doctor\nhas warnings.\n";
 
 static const char man_rest[] =
 	".SH ENVIRONMENT\n"
@@ -85,6 +86,8 @@ static const char man_rest[] =
 	".TP\n.I /proc/sys/net/core/wmem_max\n"
 	"The largest send buffer that is granted;\n.I rmem_max\nbeside it is the largest receive "
 	"buffer.\n"
+	".TP\n.I /run/netdyno-irq-IFACE\n"
+	"What\n.B irq spread --apply\nhas changed, as it was before, for\n.BR irq\\ restore .\n"
 	".SH SEE ALSO\n"
 	".BR ethtool (8),\n.BR sar (1),\n.BR ss (8),\n.BR tcp (7),\n.BR udp (7)\n";
 

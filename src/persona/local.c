@@ -78,9 +78,9 @@ static const struct nd_opt irq_rows[] = {
 	  .section = "Spread", .common = true, .help = "CPUs to use, such as 0,2-5",
 	  .more = "By default those on the interface's node that are online and not isolated, one thread of each core first." },
 	{ .name = "exclude", .type = ND_OPT_STRING, IRQ(const char *, exclude), .metavar = "LIST",
-	  .common = true, .help = "CPUs to leave alone, such as those of a test's threads" },
+	  .common = true, .help = "CPUs to leave alone, such as a test's" },
 	{ .name = "stride", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, IRQ(uint64_t, stride),
-	  .min = 1, .max = 1024, .common = true, .help = "every so many-th CPU in the order of their numbers",
+	  .min = 1, .max = 1024, .common = true, .help = "every so many-th CPU, by number",
 	  .more = "2 is what scripts of cloud guides do: CPUs 0, 2, 4 and so on." },
 	{ .name = "all-nodes", .type = ND_OPT_FLAG, IRQ(bool, all_nodes),
 	  .help = "CPUs far from the interface, too" },
@@ -90,7 +90,7 @@ static const struct nd_opt irq_rows[] = {
 	  .help = "write it; without this the writes are only shown",
 	  .more = "What was set before is kept in --state, for restore; each write is read back." },
 	{ .name = "state", .type = ND_OPT_STRING, IRQ(const char *, state), .metavar = "FILE",
-	  .help = "keeps the settings before; /run/netdyno-irq-IFACE if not given" },
+	  .help = "keeps the settings before, /run/netdyno-irq-IFACE" },
 	{ .letter = 'o', .name = "output", .type = ND_OPT_INT, .choices = formats,
 	  IRQ(enum nd_local_format, format), .preset = "text", .section = "Output", .common = true,
 	  .help = "format of show" },
@@ -102,10 +102,10 @@ static const struct nd_opt *const irq_arrays[] = { irq_rows, NULL };
 
 const struct nd_opt_set nd_persona_irq_set = {
 	.prog = "netdyno irq",
-	.operands = "show|spread|restore IFACE",
+	.operands = "ACTION IFACE",
 	.summary = "show or spread the interrupts of an interface over CPUs",
 	.description =
-		"show tells which interrupt serves which queue, where it may run and where it does.\n"
+		"ACTION is show, spread or restore. show tells which interrupt serves which queue, where it may run and where it does.\n"
 		"spread gives each queue a CPU near the interface, both ways of a queue the same one, and says which\n"
 		"files it would write; with --apply it writes them. restore puts back what was there before.",
 	.examples = "netdyno irq show eth0\tqueues, interrupts, CPUs, nodes\n"
@@ -127,7 +127,7 @@ static const struct nd_opt doctor_rows[] = {
 	{ .letter = '4', .name = "ipv4", .type = ND_OPT_FLAG, DOCTOR(bool, ipv4), .help = "IPv4 only" },
 	{ .letter = '6', .name = "ipv6", .type = ND_OPT_FLAG, DOCTOR(bool, ipv6), .help = "IPv6 only" },
 	{ .name = "iface", .type = ND_OPT_STRING, DOCTOR(const char *, nic), .metavar = "IFACE", .common = true,
-	  .help = "interface to look at, by default that of the way to HOST" },
+	  .help = "interface to look at, else the way to HOST" },
 	{ .letter = 'o', .name = "output", .type = ND_OPT_INT, .choices = formats,
 	  DOCTOR(enum nd_local_format, format), .preset = "text", .section = "Output", .common = true,
 	  .help = "format" },

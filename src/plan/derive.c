@@ -200,6 +200,16 @@ static int derive_ways(struct nd_plan *plan, struct nd_err *err)
 	return 0;
 }
 
+static void derive_output(struct nd_plan *plan)
+{
+	if (plan->out.json_lines && !plan->ask.has_format)
+		plan->out.format = "json";
+	if (plan->out.file && !strcmp(plan->out.file, "-"))
+		plan->out.file = NULL; /* as everywhere: standard output */
+	if (plan->verb == ND_VERB_SERVE && plan->out.file && !plan->out.format)
+		plan->out.format = "text";
+}
+
 int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 {
 	int r;
@@ -208,15 +218,9 @@ int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 		return 0; /* its persona has settled all */
 	if (plan->ask.ipv4 || plan->ask.ipv6)
 		plan->af = plan->ask.ipv4 ? ND_AF_IPV4 : ND_AF_IPV6;
-	if (plan->out.json_lines && !plan->ask.has_format)
-		plan->out.format = "json";
-	if (plan->out.file && !strcmp(plan->out.file, "-"))
-		plan->out.file = NULL; /* as everywhere: standard output */
-	if (plan->verb == ND_VERB_SERVE) {
-		if (plan->out.file && !plan->out.format)
-			plan->out.format = "text";
+	derive_output(plan);
+	if (plan->verb == ND_VERB_SERVE)
 		return 0;
-	}
 	if (plan->verify && !plan->ask.has_payload)
 		plan->payload = ND_PAYLOAD_PATTERN;
 	if (plan->verb == ND_VERB_PACKETS)

@@ -193,6 +193,7 @@ static void put_total(const struct nd_sprep *f, struct nd_str *out)
 void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *out)
 {
 	const struct nd_exact_span *s = &f->e.span;
+	uint64_t messages = s->last - s->first + 1;
 
 	put_total(f, out);
 	nd_str_add(out, "sockperf: ========= Printing statistics for Server No: 0\n");
@@ -214,7 +215,7 @@ void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *o
 		    "sockperf: [Valid Duration] RunTime=%.3f sec; SentMessages=%llu; "
 		    "ReceivedMessages=%llu\n",
 		    (double)(s->end_ns - s->begin_ns) / (double)ND_NS_PER_S,
-		    (unsigned long long)(s->last - s->first + 1), (unsigned long long)s->n);
+		    (unsigned long long)messages, (unsigned long long)s->n);
 	put_average(f, out);
 	put_losses(f, out);
 	if (!in_log)

@@ -186,7 +186,7 @@ static void put_bin(const struct bins *b, uint64_t i, bool in_log, uint64_t scal
 		    struct nd_str *out)
 {
 	nd_auto_str name = { 0 };
-	uint64_t from = b->low + (i - 1) * b->width;
+	uint64_t from = b->low + (i - 1) * b->width, to = from + b->width;
 	bool outside = i == 0 || i == b->n + 1;
 
 	if (b->v[i] == 0)
@@ -198,8 +198,7 @@ static void put_bin(const struct bins *b, uint64_t i, bool in_log, uint64_t scal
 	else if (in_log)
 		nd_str_addf(&name, "%llu", (unsigned long long)from);
 	else
-		nd_str_addf(&name, "%llu-%llu", (unsigned long long)from,
-			    (unsigned long long)(from + b->width));
+		nd_str_addf(&name, "%llu-%llu", (unsigned long long)from, (unsigned long long)to);
 	if (in_log) {
 		nd_str_addf(out, "%-22s %llu\n", nd_str_text(&name), (unsigned long long)b->v[i]);
 		return;

@@ -34,6 +34,25 @@ static int open_times(struct nd_worker *w, unsigned lane)
 	return 0;
 }
 
+/* Round trips, or calls, are timed at the end that makes them. */
+static int open_hists(struct nd_worker *w, unsigned i)
+{
+	const struct nd_lane *lane = &w->run->lanes[i];
+	bool active = nd_is_active(w->run, i) && w->lane_slots[i] > 0;
+	bool asks = active && lane->load->round_trips;
+
+	if ((asks || lane->load->times) &&
+	    (nd_hist_new(&w->rtt_window[i]) < 0 || nd_hist_new(&w->rtt_rest[i]) < 0))
+		return -ENOMEM;
+	w->io.rtt[i] = w->rtt_rest[i];
+	if (asks)
+		return open_times(w, i);
+	if (active && nd_is_datagram(lane) &&
+	    (nd_hist_new(&w->gap[i]) < 0 || nd_hist_new(&w->burst[i]) < 0))
+		return -ENOMEM;
+	return 0;
+}
+
 static int open_series(struct nd_worker *w)
 {
 	const struct nd_run *r = w->run;
@@ -43,27 +62,14 @@ static int open_series(struct nd_worker *w)
 	bool sends_tcp = false;
 
 	for (unsigned i = 0; i < r->lane_n; i++) {
-		const struct nd_lane *lane = &r->lanes[i];
 		int e = nd_series_init(&w->series[i], room);
 
+		if (e == 0)
+			e = open_hists(w, i);
 		if (e < 0)
 			return e;
-		if (lane->load->times &&
-		    (nd_hist_new(&w->rtt_window[i]) < 0 || nd_hist_new(&w->rtt_rest[i]) < 0))
-			return -ENOMEM;
-		w->io.rtt[i] = w->rtt_rest[i];
-		if (!nd_is_active(r, i) || w->lane_slots[i] == 0)
-			continue;
-		if (lane->load->round_trips &&
-		    (nd_hist_new(&w->rtt_window[i]) < 0 || nd_hist_new(&w->rtt_rest[i]) < 0))
-			return -ENOMEM;
-		w->io.rtt[i] = w->rtt_rest[i];
-		if (lane->load->round_trips && open_times(w, i) < 0)
-			return -ENOMEM;
-		if (nd_is_datagram(lane) && !lane->load->round_trips &&
-		    (nd_hist_new(&w->gap[i]) < 0 || nd_hist_new(&w->burst[i]) < 0))
-			return -ENOMEM;
-		if (!(lane->transport->caps & ND_NET_TCP_INFO))
+		if (!nd_is_active(r, i) || w->lane_slots[i] == 0 ||
+		    !(r->lanes[i].transport->caps & ND_NET_TCP_INFO))
 			continue;
 		sends_tcp = true;
 		w->retransmits[i] = calloc(room, sizeof(*w->retransmits[i]));

@@ -25,7 +25,7 @@ enum { P75 = 5, P50 = 6, P25 = 7 };
 struct walk {
 	uint64_t from_ns, to_ns;
 	uint64_t left; /* answers that came in all */
-	uint64_t last_rx_ns;
+	uint64_t last_tx_ns, last_rx_ns;
 	uint64_t every;
 	bool has_begun;
 	void (*visit)(void *user, const struct nd_sample *at);
@@ -50,8 +50,9 @@ static bool step(struct walk *w, uint64_t entry, const struct nd_sample *at)
 
 	if (at->tx_ns == 0 || at->tx_ns > w->to_ns || w->left == 0)
 		return false;
-	if (at->tx_ns < w->from_ns)
-		return true;
+	if (at->tx_ns < w->from_ns || at->tx_ns < w->last_tx_ns)
+		return true; /* the latter was not kept: an old one stands in its place */
+	w->last_tx_ns = at->tx_ns;
 	if (!w->has_begun) {
 		w->has_begun = true;
 		span->first = number;

@@ -18,15 +18,15 @@
 #define AFTER (RING / 2)
 
 struct nd_samples {
-	struct nd_sample *ring; /* owned, RING entries; NULL: nothing is kept */
-	uint64_t every;
-	/* the worker's */
-	uint64_t sent, received, duplicate, alien, missed;
-	_Alignas(64) _Atomic uint64_t head; /* entries begun; writer: the worker */
-	_Alignas(64) _Atomic uint64_t base; /* entries in the file; writer: who drains */
 	/* of who drains */
-	int fd; /* owned; -1: none yet */
+	_Alignas(64) _Atomic uint64_t base; /* entries in the file; writer: who drains */
+	int fd;                             /* owned; -1: none yet */
 	bool is_broken;
+	/* the worker's */
+	_Alignas(64) _Atomic uint64_t head; /* entries begun; writer: the worker */
+	struct nd_sample *ring;             /* owned, RING entries; NULL: nothing is kept */
+	uint64_t every;
+	uint64_t sent, received, duplicate, alien, missed;
 };
 
 int nd_samples_new(uint64_t every, struct nd_samples **ret)

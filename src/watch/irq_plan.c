@@ -206,13 +206,15 @@ static uint64_t plan_irqs(struct planning *p)
 {
 	const struct nd_irq *irq = p->v->irqs.v;
 	uint64_t i, queues = 0, last = ND_UNKNOWN;
+	uint32_t cpu = p->cpu[0];
 
 	for (i = 0; i < p->v->irqs.n; i++) {
 		if (irq[i].kind == ND_IRQ_CONTROL)
 			continue;
-		queues += irq[i].queue != last;
+		if (irq[i].queue != last)
+			cpu = p->cpu[queues++ % p->cpus];
 		last = irq[i].queue;
-		plan_irq(p, &irq[i], p->cpu[(queues - 1) % p->cpus]);
+		plan_irq(p, &irq[i], cpu);
 	}
 	return queues;
 }
@@ -242,7 +244,7 @@ static void plan_masks(struct planning *p, uint64_t queues)
 int nd_irq_plan(struct nd_irq_view *v, struct nd_list *ret, struct nd_str *ret_cpus,
 		uint64_t *ret_queues, struct nd_err *err)
 {
-	uint32_t cpu[CPUS_MAX];
+	uint32_t cpu[CPUS_MAX] = { 0 };
 	struct nd_list list = { 0 };
 	struct planning p = { .v = v, .list = &list, .cpu = cpu };
 	int n = nd_irq_cpus(v, cpu, CPUS_MAX, err), i;

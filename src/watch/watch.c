@@ -339,8 +339,9 @@ int nd_watch_run(const struct nd_plan *plan, const struct nd_local_place *place,
 	(void)sigaddset(&ends, SIGINT);
 	(void)sigaddset(&ends, SIGTERM);
 	(void)sigaddset(&ends, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &ends, &before) < 0)
-		return nd_sysfail(err, "block signals");
+	r = -pthread_sigmask(SIG_BLOCK, &ends, &before);
+	if (r < 0)
+		return nd_fail(err, r, "watch: signals cannot be blocked");
 	fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	w.signals = fd;
 	r = fd < 0 ? nd_sysfail(err, "signalfd") : run(&w, err);
@@ -348,7 +349,7 @@ int nd_watch_run(const struct nd_plan *plan, const struct nd_local_place *place,
 	while (fd >= 0 &&
 	       read(fd, &(struct signalfd_siginfo){ 0 }, sizeof(struct signalfd_siginfo)) > 0)
 		;
-	(void)sigprocmask(SIG_SETMASK, &before, NULL); /* what was in force before is valid */
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* what was in force before is valid */
 	nd_os_sample_done(&w.then);
 	nd_os_detail_done(&w.then_detail);
 	nd_watch_all_done(&w.all);

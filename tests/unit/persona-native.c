@@ -437,7 +437,8 @@ static void parses_every_default(void **state)
 		struct nd_plan plan;
 
 		nd_plan_init(&plan);
-		if (nd_opt_defaults(f->set, &plan, &plan.arena, &err) < 0)
+		if (nd_opt_defaults(f->set, f->target ? f->target(&plan) : &plan, &plan.arena,
+				    &err) < 0)
 			fail_msg("%s", err.text);
 		nd_plan_done(&plan);
 	}

@@ -35,6 +35,7 @@ static const struct {
 	{ &nd_result_table, offsetof(struct nd_result, arena), sizeof(struct nd_arena) },
 	{ &nd_result_table, offsetof(struct nd_result, plan), 4 * sizeof(void *) }, /* they and face have their own rows */
 	{ &nd_result_table, offsetof(struct nd_result, repeats), sizeof(void *) }, /* for a tool's writers */
+	{ &nd_result_table, offsetof(struct nd_result, samples), 2 * sizeof(void *) }, /* theirs, too */
 	{ &nd_part_table, offsetof(struct nd_part, last), sizeof(struct nd_tcp_last) }, /* stays at this end */
 	{ &nd_latency_table, offsetof(struct nd_latency, service_hist), 2 * sizeof(struct nd_hist_view) }, /* for exports */
 };

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""watch: the same counts as sar's, rows that scripts can read, and nothing absurd when interfaces come and go."""
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from kit.net import need, poll
+
+
+C = {**os.environ, "LC_ALL": "C"}
+
+
+def watch(host, netdyno, *args):
+    return host.spawn([netdyno, "watch", *map(str, args)])
+
+
+def stop(proc):
+    proc.send_signal(signal.SIGINT)
+    assert proc.wait(10) == 0, proc.stderr
+
+
+def sar_rows(text, nic):
+    """As consumers do: columns by the names in the header, rows that begin with a time."""
+    names, rows, average = None, [], None
+    for line in text.splitlines():
+        words = line.split()
+        if "IFACE" in words:
+            names = words[1:]
+        elif names and len(words) == len(names) + 1 and words[1] == nic:
+            values = dict(zip(names[1:], map(float, words[2:])))
+            if words[0] == "Average:":
+                average = values
+            elif re.fullmatch(r"\d\d:\d\d:\d\d", words[0]):
+                rows.append(values)
+    return rows, average
+
+
+def traffic(net, netdyno, seconds="3s"):
+    done = net.a.run([netdyno, "stream", net.b.ip4, "-p", net.server.port, "-t", seconds, "-b", "100M",
+                      "--warmup", "0.2s", "-q"], timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def sar_counts(file, nic):
+    """Packets and bytes of the whole record, by the counters that it holds."""
+    text = subprocess.run(["sadf", "-r", file, "--", "-n", "DEV", f"--iface={nic}"], env=C, check=True,
+                          capture_output=True, text=True).stdout
+    found = [re.findall(r"([rt]x\S+); (\d+); (\d+);", line) for line in text.splitlines()]
+    first, last = found[0], found[-1]
+    return {a[0]: int(b[2]) - int(a[1]) for a, b in zip(first, last)}
+
+
+@pytest.mark.limit(180)
+def test_the_same_as_sar(pair, netdyno, tmp_path):
+    need("sar", "sadf")
+    record = str(tmp_path / "sar")
+    sar = pair.b.spawn(["sar", "-o", record, "-n", "DEV", "1"], env=C)
+    ours = watch(pair.b, netdyno, "--sar", "-i", "1s")
+    exact = watch(pair.b, netdyno, "-o", "csv", "-i", "1s", pair.b.dev)
+    sar.wait_line(rf"{pair.b.dev}\s", 10)
+    ours.wait_line(rf"{pair.b.dev}\s", 10)
+    exact.wait_line(rf"sample,.*{pair.b.dev}", 10)
+    traffic(pair, netdyno)
+    def rows(proc):
+        return len(sar_rows(proc.stdout, pair.b.dev)[0])
+
+    have = rows(sar), rows(ours)
+    poll("two rows more", lambda: rows(sar) >= have[0] + 2 and rows(ours) >= have[1] + 2, 15)
+    stop(exact)
+    stop(ours)
+    sar.send_signal(signal.SIGINT)
+    sar.wait(10)
+    theirs, their_average = sar_rows(sar.stdout, pair.b.dev)
+    mine, my_average = sar_rows(ours.stdout, pair.b.dev)
+    table = [row for row in csv.DictReader(io.StringIO(exact.stdout)) if row["kind"] == "sample"]
+
+    # The sums are the same, to the last packet and byte.
+    counts = sar_counts(record, pair.b.dev)
+    for column, key in (("rx_packets", "rxpck/s"), ("tx_packets", "txpck/s"), ("rx_bytes", "rxkB/s"),
+                        ("tx_bytes", "txkB/s")):
+        assert sum(int(row[column]) for row in table) == counts[key] > 0, column
+    # The rows at full rate are alike; a second that the machine was busy elsewhere is longer or shorter.
+    for column in ("rxpck/s", "rxkB/s"):
+        a, b = ([row[column] for row in rows] for rows in (theirs, mine))
+        middle = [sorted(v for v in rows if v > max(rows) / 2) for rows in (a, b)]
+        assert middle[1][len(middle[1]) // 2] == pytest.approx(middle[0][len(middle[0]) // 2], rel=0.25), column
+    assert set(their_average) == set(my_average)
+    assert re.match(r"Linux \S+ \(\S*\) \t\d\d/\d\d/\d\d \t_\w+_\t\(\d+ CPU\)\n\n", ours.stdout)
+    theirs_line, = set(re.findall(r"^\S+( +IFACE.*)$", sar.stdout, re.M))
+    ours_line, = set(re.findall(r"^\S+( +IFACE.*)$", ours.stdout, re.M))
+    assert theirs_line.split() == ours_line.split()
+
+
+def test_counts_are_exact(pair, netdyno):
+    """Every packet of the time between first and last sample, whatever the length of the intervals."""
+    proc = watch(pair.b, netdyno, "-o", "json-lines", "-i", "100ms", pair.b.dev)
+    proc.wait_line('"event":"sample"', 10)
+    pair.a.run(["ping", "-f", "-c", "500", "-s", "100", pair.b.ip4], timeout=30, check=True)
+
+    def seen():
+        lines = [json.loads(line) for line in proc.stdout.splitlines() if line.endswith("}")]
+        rows = [line["interfaces"][0] for line in lines if line["event"] == "sample"]
+        return sum(r["rx_packets"] for r in rows), sum(r["rx_bytes"] for r in rows)
+
+    poll("all pings", lambda: seen()[0] >= 500, 10)
+    stop(proc)
+    packets, octets = seen()
+    assert 500 <= packets <= 520
+    assert octets >= 500 * 142
+    end = json.loads(proc.stdout.splitlines()[-1])
+    assert end["event"] == "end" and end["summary"][0]["iface"] == pair.b.dev
+    assert end["summary"][0]["max"]["rx_packets_per_s"] >= end["summary"][0]["average"]["rx_packets_per_s"]
+
+
+def test_queues_cpus_and_protocols(pair, netdyno):
+    proc = watch(pair.b, netdyno, "-o", "json", "-v", "-i", "200ms")
+    proc.wait_line('"seconds"', 10)
+    pair.b.drop(proto="icmp", where="out")  # nothing answers for the closed port
+    with pair.a.socket(kind=2) as s:
+        port = pair.b.free_port()
+        for _ in range(50):
+            s.sendto(b"x", (pair.b.ip4, port))
+    with pair.a.socket(kind=2) as s:
+        s.sendto(b"last", (pair.b.ip4, port))
+    poll("no port", lambda: sum(map(int, re.findall(r'"udp_no_port":(\d+)', proc.stdout))) >= 51, 10)
+    stop(proc)
+    report = json.loads(proc.stdout)
+    assert sum(s["protocols"]["udp_no_ports"] for s in report["samples"]) >= 51
+    assert all(s["cpus"] or s["seconds"] < 0.05 for s in report["samples"])  # CPU time comes in ticks of 10 ms
+    for s in report["samples"]:
+        for cpu in s["cpus"]:
+            parts = [cpu[k] for k in cpu if k.endswith("_ratio") and cpu[k] is not None]
+            assert 0 <= sum(parts) <= 1.0001
+
+
+def test_interfaces_come_go_and_change_their_name(pair, netdyno):
+    host = pair.b
+    proc = watch(host, netdyno, "-o", "json-lines", "-i", "100ms")
+
+    def samples():
+        lines = [json.loads(line) for line in proc.stdout.splitlines() if line.endswith("}")]
+        return [line for line in lines if line["event"] == "sample"]
+
+    def names(sample):
+        return {i["iface"] for i in sample["interfaces"]}
+
+    proc.wait_line('"event":"sample"', 10)
+    host.ip("link add v0 type veth peer name v1")
+    host.ip("link set v0 up", "link set v1 up")
+    poll("new one", lambda: "v0" in names(samples()[-1]), 10)
+    host.ip("link set v0 down", "link set v0 name w0", "link set w0 up")
+    poll("renamed", lambda: "w0" in names(samples()[-1]) and "v0" not in names(samples()[-1]), 10)
+    host.ip("link del w0")
+    poll("gone", lambda: "w0" not in names(samples()[-1]), 10)
+    # The same name again, with counts that begin anew, while the monitor looks elsewhere.
+    host.ip("link add v0 type veth peer name v1")
+    poll("back", lambda: "v0" in names(samples()[-1]), 10)
+    stop(proc)
+    for sample in samples():
+        for nic in sample["interfaces"]:
+            if nic["iface"] in ("v0", "v1", "w0"):
+                assert nic["rx_packets"] is None or nic["rx_packets"] < 1000
+    first = next(i for s in samples() for i in s["interfaces"] if i["iface"] == "v0")
+    assert first["known"] is False and first["rx_packets_per_s"] is None
+
+
+def test_a_reader_that_leaves(netdyno):
+    p = subprocess.run(["sh", "-c", f"'{netdyno}' watch -i 100ms | head -1"], capture_output=True, text=True,
+                       timeout=20)
+    assert p.stdout.startswith("time") and not p.stderr
+
+
+def test_it_costs_little(pair, netdyno):
+    """Below half a percent of a core at one sample a second, with eight interfaces: ten samples in a second
+    may cost 50 ms, so far below that."""
+    for n in range(4):
+        pair.b.ip(f"link add t{n} type veth peer name u{n}")
+    done = pair.b.run(["sh", "-c", f"'{netdyno}' watch -q -i 100ms -n 20 >/dev/null; times"], timeout=30, check=True)
+    minutes, seconds = re.findall(r"(\d+)m([\d.]+)s", done.stdout)[2]
+    system = re.findall(r"(\d+)m([\d.]+)s", done.stdout)[3]
+    cost = int(minutes) * 60 + float(seconds) + int(system[0]) * 60 + float(system[1])
+    assert cost / 20 < 0.005 * (1 if not os.environ.get("NETDYNO_SAN") else 20)
+
+
+@pytest.mark.parametrize("args, words", [
+    (["nope0"], "nope0"), (["-i", "50ms"], "0.1s"), (["-o", "xml"], "xml"), (["--sar", "-o", "csv"], "--sar"),
+    (["-n", "0"], "-n"),
+])
+def test_what_cannot_be(netdyno, args, words):
+    p = subprocess.run([netdyno, "watch", *args], capture_output=True, text=True, timeout=20)
+    assert p.returncode in (1, 2) and words in p.stderr and not p.stdout
+
+
+def test_irq_of_this_machine(netdyno):
+    p = subprocess.run([netdyno, "irq", "show", "lo"], capture_output=True, text=True, timeout=20)
+    assert p.returncode == 0 and "no interrupt" in p.stdout
+    p = subprocess.run([netdyno, "irq", "show", "lo", "-o", "json"], capture_output=True, text=True, timeout=20)
+    assert json.loads(p.stdout)["interrupts"] == []
+    p = subprocess.run([netdyno, "irq", "spread", "lo"], capture_output=True, text=True, timeout=20)
+    assert p.returncode == 1 and "lo" in p.stderr
+    p = subprocess.run([netdyno, "irq", "turn", "lo"], capture_output=True, text=True, timeout=20)
+    assert p.returncode == 2 and "show, spread, restore" in p.stderr

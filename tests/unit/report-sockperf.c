@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* sockperf's lines, byte by byte, of samples whose figures are known. */
+
+/* cmocka.h needs what stands above it. */
+/* clang-format off */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <string.h>
+
+#include "plan/sockperf.h"
+#include "report/report.h"
+
+/* 1001 messages, one a ms; the window holds those from 400 to 950 ms. Round trips of 10, 20 ... us in turn. */
+static struct nd_samples *samples(void)
+{
+	struct nd_samples *s = NULL;
+
+	assert_int_equal(nd_samples_new(1, &s), 0);
+	for (uint64_t i = 0; i <= 1000; i++) {
+		uint64_t at_ns = (i + 1) * ND_NS_PER_MS;
+
+		(void)nd_samples_send(s, at_ns);
+		assert_true(nd_samples_answer(s, i + 1, at_ns + (i % 10 + 1) * 10000));
+	}
+	return s;
+}
+
+static void print(struct nd_sockperf *face, bool tty, struct nd_samples *s, struct nd_str *out)
+{
+	const struct nd_writer *w = nd_writer_find("sockperf");
+	const struct nd_report_cfg cfg = {
+		.format = "sockperf", .tty = tty, .face = face, .face_table = &nd_sockperf_table
+	};
+	const struct nd_progress_event ready = { .what = ND_PROG_FLOWS };
+	struct nd_part part = { 0 };
+	struct nd_side side = { 0 };
+	struct nd_result r;
+
+	assert_non_null(w);
+	nd_result_init(&r);
+	part.run.seconds = 1.001;
+	side.parts = (struct nd_list){ .v = &part, .n = 1 };
+	r.client = &side;
+	r.samples = &s;
+	r.samples_n = 1;
+	r.face = face;
+	r.face_table = &nd_sockperf_table;
+	w->begin(&cfg, out);
+	w->progress(&cfg, &ready, out);
+	w->result(&cfg, &r, out);
+	r.client = NULL;
+	nd_result_done(&r);
+}
+
+static struct nd_sockperf face_of(enum nd_sockperf_mode mode, const char **address)
+{
+	return (struct nd_sockperf){ .mode = mode,
+				     .burst = 1,
+				     .reply_every = 1,
+				     .message_bytes = 14,
+				     .level = 99,
+				     .version = "3.10",
+				     .addresses = { address, 1 } };
+}
+
+static const char head[] =
+	"sockperf: == version #3.10 == \n"
+	"sockperf[CLIENT] send on:sockperf: using recvfrom() to block on socket(s)\n"
+	"\n"
+	"[ 0] IP = 127.0.0.1       PORT = 11111 # UDP\n"
+	"sockperf: Warmup stage (sending a few dummy messages)...\n"
+	"sockperf: Starting test...\n"
+	"sockperf: Test end (interrupted by timer)\n"
+	"sockperf: Test ended\n";
+
+static const char ping_pong[] =
+	"sockperf: [Total Run] RunTime=1.001 sec; Warm up time=400 msec; SentMessages=1001; ReceivedMessages=1001\n"
+	"sockperf: ========= Printing statistics for Server No: 0\n"
+	"sockperf: [Valid Duration] RunTime=0.550 sec; SentMessages=551; ReceivedMessages=551\n"
+	"sockperf: ====> avg-latency=27.459 (std-dev=14.393, mean-ad=12.518, median-ad=22.239, siqr=12.500, "
+	"cv=0.524, std-error=0.613, 99.0% ci=[25.879, 29.039])\n"
+	"sockperf: # dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0\n"
+	"sockperf: Summary: Latency is 27.459 usec\n"
+	"sockperf: Total 551 observations; each percentile contains 5.51 observations\n"
+	"sockperf: ---> <MAX> observation =   50.000\n"
+	"sockperf: ---> percentile 99.999 =   50.000\n"
+	"sockperf: ---> percentile 99.990 =   50.000\n"
+	"sockperf: ---> percentile 99.900 =   50.000\n"
+	"sockperf: ---> percentile 99.000 =   50.000\n"
+	"sockperf: ---> percentile 90.000 =   45.000\n"
+	"sockperf: ---> percentile 75.000 =   40.000\n"
+	"sockperf: ---> percentile 50.000 =   25.000\n"
+	"sockperf: ---> percentile 25.000 =   15.000\n"
+	"sockperf: ---> <MIN> observation =    5.000\n";
+
+static void is_laid_out(void **state)
+{
+	const char *address = "IP = 127.0.0.1       PORT = 11111 # UDP";
+	struct nd_sockperf face = face_of(ND_SP_PING_PONG, &address);
+	struct nd_samples *s = samples();
+	nd_auto_str out = { 0 };
+
+	(void)state;
+	print(&face, false, s, &out);
+	assert_memory_equal(nd_str_text(&out), head, sizeof(head) - 1);
+	assert_string_equal(nd_str_text(&out) + sizeof(head) - 1, ping_pong);
+	nd_samples_free(s);
+}
+
+static void has_variants(void **state)
+{
+	const char *address = "IP = 127.0.0.1       PORT = 11111 # UDP";
+	struct nd_sockperf face = face_of(ND_SP_PING_PONG, &address);
+	struct nd_samples *s = samples();
+	nd_auto_str out = { 0 };
+
+	(void)state;
+	face.short_average = face.full_rtt = face.coloured = true;
+	face.burst = 2;
+	print(&face, false, s, &out);
+	assert_non_null(
+		strstr(nd_str_text(&out),
+		       "sockperf: \033[2;35m====> avg-rtt=54.918 (std-dev=28.787)\033[0m\n"));
+	assert_non_null(
+		strstr(nd_str_text(&out),
+		       "sockperf: Summary: Round trip of burst of 2 messages is 54.918 usec\n"));
+	assert_non_null(strstr(nd_str_text(&out),
+			       "sockperf: \033[2;35mTotal 551 observations\033[0m; each"));
+	nd_samples_free(s);
+}
+
+static void sends(void **state)
+{
+	static const struct {
+		uint64_t bytes, rate;
+		bool giga, precise;
+		const char *want;
+	} rows[] = {
+		{ 14, 0, false, false,
+		  "sockperf: Total of 1001 messages sent in 1.001 sec\n\n"
+		  "sockperf: NOTE: test was performed, using msg-size=14. For getting maximum throughput consider "
+		  "using --msg-size=1472\n"
+		  "sockperf: Summary: Message Rate is 1000 [msg/sec]\n"
+		  "sockperf: Summary: BandWidth is 0.013 MBps (0.107 Mbps)\n" },
+		{ 1472, 0, false, true,
+		  "sockperf: Total of 1001 messages sent in 1.001 sec\n\n"
+		  "sockperf: Summary: Message Rate is 1000 [msg/sec]\n"
+		  "sockperf: Summary: BandWidth is 1.403808594 MBps (11.230468750 Mbps)\n" },
+		{ 4000, 1000, true, false,
+		  "sockperf: NOTE: test was performed, using msg-size=4000, mps=1000. For getting maximum "
+		  "throughput use --mps=max (and consider --msg-size=1472 or --msg-size=4096)\n"
+		  "sockperf: Summary: Message Rate is 1000 [msg/sec], Packet Rate is about 3000 [pkt/sec] "
+		  "(3 ip frags / msg)\n"
+		  "sockperf: Summary: BandWidth is 0.004 GBps (0.031 Gbps)\n" },
+	};
+
+	const char *address = "IP = 127.0.0.1       PORT = 11111 # UDP";
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_sockperf face = face_of(ND_SP_THROUGHPUT, &address);
+		struct nd_samples *s = samples();
+		nd_auto_str out = { 0 };
+
+		face.message_bytes = rows[i].bytes;
+		face.rate = rows[i].rate;
+		face.giga = rows[i].giga;
+		face.precise = rows[i].precise;
+		print(&face, false, s, &out);
+		assert_non_null(strstr(nd_str_text(&out), "send on:\n[ 0] IP"));
+		if (!strstr(nd_str_text(&out), rows[i].want))
+			fail_msg("%s", nd_str_text(&out));
+		nd_samples_free(s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(is_laid_out),
+		cmocka_unit_test(has_variants),
+		cmocka_unit_test(sends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
