@@ -180,13 +180,14 @@ static const struct nd_opt_set *test_set(const struct walk *k)
 
 int nd_netperf_words(struct nd_words *w)
 {
-	static char separator[] = "--";
+	char *separator = nd_arena_alloc(&w->plan->arena, 1, sizeof("--"));
 	struct walk k = { .set = &nd_netperf_set, .w = w, .at = 1 };
 	int r;
 
 	k.out = nd_arena_alloc(&w->plan->arena, room_for(w), sizeof(*k.out));
-	if (!k.out)
+	if (!k.out || !separator)
 		return -ENOMEM;
+	memcpy(separator, "--", sizeof("--"));
 	k.out[k.n++] = w->argv[0];
 	r = walk(&k);
 	if (r == 0 && !k.is_cut) {
