@@ -58,7 +58,7 @@ _netdyno() {
 		--pin) words='' ;;
 		--engine) words='auto blocking epoll uring null' ;;
 		--depth) words='' ;;
-		--tx) words='auto copy zerocopy sendfile splice gso' ;;
+		--tx) words='auto copy zerocopy sendfile splice sendto gso' ;;
 		--rx) words='auto copy trunc splice mmap gro' ;;
 		--gso) words='' ;;
 		--gro) words='auto on off' ;;
@@ -97,7 +97,7 @@ _netdyno() {
 		--pin) words='' ;;
 		--engine) words='auto blocking epoll uring null' ;;
 		--depth) words='' ;;
-		--tx) words='auto copy zerocopy sendfile splice gso' ;;
+		--tx) words='auto copy zerocopy sendfile splice sendto gso' ;;
 		--rx) words='auto copy trunc splice mmap gro' ;;
 		--gso) words='' ;;
 		--gro) words='auto on off' ;;

@@ -39,17 +39,26 @@ void nd_dg_want(struct mmsghdr *header, union nd_dg_control *control, uint32_t n
 	}
 }
 
+static bool wants_stamps(const struct nd_lane *l)
+{
+	return l->frame->takes && !l->load->round_trips && nd_lane_message(l) >= STAMPED_BYTES;
+}
+
+static bool stamp(const struct nd_flow *f)
+{
+	const int on = 1;
+
+	return f->active || setsockopt(f->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) == 0;
+}
+
 bool nd_dg_stamp(const struct nd_io *io, unsigned lane)
 {
-	const struct nd_lane *l = &io->lanes[lane];
-	const int on = 1;
 	uint32_t i;
 
-	if (!l->frame->takes || l->load->round_trips || nd_lane_message(l) < STAMPED_BYTES)
+	if (!wants_stamps(&io->lanes[lane]))
 		return false;
 	for (i = 0; i < io->flow_count; i++)
-		if (io->flows[i].workload == lane && !io->flows[i].active &&
-		    setsockopt(io->flows[i].fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) < 0)
+		if (io->flows[i].workload == lane && !stamp(&io->flows[i]))
 			return false;
 	return true;
 }
@@ -75,6 +84,8 @@ static bool dropped(const struct nd_flow *f, uint32_t *ret)
 
 void nd_dg_join(struct nd_io *io, struct nd_flow *f)
 {
+	if (wants_stamps(nd_lane_of(io, f)))
+		(void)stamp(f); /* a socket that can do so, as those before it */
 	if (reads(io, f))
 		f->drops_known = dropped(f, &f->drops_before);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Datagrams by sendmmsg(), up to 64 in a call; one alone by send(). */
+/* Datagrams by sendmmsg(), up to 64 in a call; one alone by sendto(): over connected sockets, or over others. */
 #include <errno.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +16,18 @@ struct datagram_send {
 	uint8_t *room; /* owned; when each message has bytes of its own */
 	size_t slot;
 	uint32_t batch;
+	struct nd_addr *peers;    /* owned: by flow, .len 0: its socket knows; NULL: all do */
+	const struct nd_addr *to; /* where the headers go; NULL: to the socket's own */
 };
 
 static void close_send(struct nd_io *io, unsigned lane)
 {
 	struct datagram_send *d = io->tx_state[lane];
 
-	if (d)
+	if (d) {
 		free(d->room);
+		free(d->peers);
+	}
 	nd_free_p(&io->tx_state[lane]);
 }
 
@@ -61,8 +66,83 @@ static int open_send(struct nd_io *io, unsigned lane, struct nd_err *err)
 	return 0;
 }
 
+/* ---- sockets without a peer */
+
+/* A socket forgets its peer, but neither its address and port, which the kernel may have chosen for that peer, nor
+ * its device. */
+static int disconnect(int fd)
+{
+	const struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct nd_addr was = { .len = sizeof(was.u) }, is = { .len = sizeof(is.u) };
+	char device[IF_NAMESIZE] = "";
+	socklen_t len = sizeof(device);
+
+	if (getsockname(fd, &was.u.sa, &was.len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, &len) < 0 ||
+	    connect(fd, &none, sizeof(none)) < 0)
+		return -errno;
+	if (len > 0 && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, len) < 0)
+		return -errno;
+	if (getsockname(fd, &is.u.sa, &is.len) < 0)
+		return -errno;
+	if (nd_addr_port(&is) != nd_addr_port(&was) && bind(fd, &was.u.sa, was.len) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Those that answer keep theirs: it is what brings each the datagrams of its own peer. */
+static bool forgets(const struct nd_io *io, uint32_t i, unsigned lane)
+{
+	return io->flows[i].workload == lane && io->flows[i].active && io->flows[i].fd >= 0;
+}
+
+static int open_apart(struct nd_io *io, unsigned lane, struct nd_err *err)
+{
+	struct datagram_send *d;
+	int r = open_send(io, lane, err);
+	uint32_t i;
+
+	d = io->tx_state[lane];
+	if (r < 0 || !d)
+		return r;
+	d->peers = calloc(nd_io_room(io), sizeof(*d->peers));
+	if (!d->peers)
+		return nd_fail(err, -ENOMEM, "no memory for datagrams");
+	for (i = 0; i < io->flow_count; i++) { /* of all first: two flows may share a socket */
+		d->peers[i].len = forgets(io, i, lane) ? sizeof(d->peers[i].u) : 0;
+		if (d->peers[i].len &&
+		    getpeername(io->flows[i].fd, &d->peers[i].u.sa, &d->peers[i].len) < 0)
+			return nd_sysfail(err, "asking a socket for its peer");
+	}
+	for (i = 0; r == 0 && i < io->flow_count; i++)
+		if (d->peers[i].len)
+			r = disconnect(io->flows[i].fd);
+	errno = -r;
+	return r < 0 ? nd_sysfail(err, "disconnecting a socket from its peer") : 0;
+}
+
+/* The headers of a lane serve all of its flows. */
+static const struct nd_addr *aim(const struct nd_io *io, const struct nd_flow *f,
+				 struct datagram_send *d)
+{
+	const struct nd_addr *to = d->peers ? &d->peers[f - io->flows] : NULL;
+	uint32_t i;
+
+	if (to && to->len == 0)
+		to = NULL;
+	for (i = 0; to != d->to && i < BATCH; i++) {
+		/* const here, and sendmmsg() does not write through it */
+		memcpy(&d->header[i].msg_hdr.msg_name, &to, sizeof(void *));
+		d->header[i].msg_hdr.msg_namelen = to ? to->len : 0;
+	}
+	return d->to = to;
+}
+
+/* ---- sending */
+
 static int call_send(struct nd_io *io, struct nd_flow *f, struct datagram_send *d, uint32_t n)
 {
+	const struct nd_addr *to = aim(io, f, d);
 	/* tools whose sockets have no peer never hear that nobody listens: what a message hears was another's fate */
 	bool deaf = io->plan->keep_samples;
 	ssize_t r;
@@ -72,8 +152,9 @@ static int call_send(struct nd_io *io, struct nd_flow *f, struct datagram_send *
 		if (n > 1)
 			r = sendmmsg(f->fd, d->header, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 		else
-			r = send(f->fd, d->iov[0].iov_base, d->iov[0].iov_len,
-				 MSG_NOSIGNAL | MSG_DONTWAIT);
+			r = sendto(f->fd, d->iov[0].iov_base, d->iov[0].iov_len,
+				   MSG_NOSIGNAL | MSG_DONTWAIT, to ? &to->u.sa : NULL,
+				   to ? to->len : 0);
 	} while (r < 0 && (errno == EINTR || (deaf && errno == ECONNREFUSED)));
 	io->now_ns = nd_now_ns();
 	if (r < 0)
@@ -115,6 +196,17 @@ const struct nd_xfer nd_xfer_datagram_send = {
 	.datagram = true,
 	.batch_max = BATCH,
 	.open = open_send,
+	.close = close_send,
+	.move = send_copy,
+};
+
+const struct nd_xfer nd_xfer_datagram_sendto = {
+	.name = "sendto",
+	.help = "sendto() or sendmmsg() over unconnected sockets",
+	.sends = true,
+	.datagram = true,
+	.batch_max = BATCH,
+	.open = open_apart,
 	.close = close_send,
 	.move = send_copy,
 };

@@ -32,7 +32,7 @@ struct nd_frame_state {
 	uint64_t message_bytes;
 	bool datagram;              /* set by the engine when the flow begins */
 	bool silent;                /* server: nothing is sent back */
-	struct nd_samples *samples; /* client, borrowed: its worker's; NULL: no instants are kept */
+	struct nd_samples *samples; /* borrowed: its worker's; NULL: no instants are kept */
 	void *own;             /* of frames with .state_bytes; the flow's, zeroed before the run */
 	uint64_t spread_bytes; /* messages are shorter by up to so much */
 	uint64_t piece_bytes, piece_ns; /* stream: last filled */

@@ -66,13 +66,22 @@ static uint64_t clock_ns(uint64_t count, uint64_t hz)
 	return count / hz * ND_NS_PER_S + count % hz * ND_NS_PER_S / hz;
 }
 
+/* The packet for a log, in two entries: its number and the frequency, the clock and the instant it came. */
+static void keep(const struct nd_frame_state *s, const uint8_t *at, uint64_t hz, uint64_t came_ns)
+{
+	const struct nd_sample v[] = { { get(at, CLOCK_AT), hz },
+				       { get(at + CLOCK_AT, HZ_AT - CLOCK_AT), came_ns } };
+
+	nd_samples_put(s->samples, v, ND_COUNTOF(v));
+}
+
 /* Packets without the layout are payload all the same. @from: the number that counting begins with, for now; the ends
  * do not agree on an instant to begin at, and what came before the first packet is not lost. */
 static void take_one(struct nd_frame_state *s, const struct nd_batch *b, uint32_t i,
 		     struct nd_tally *tally, uint64_t *from)
 {
 	const uint8_t *at = b->iov[i].iov_base;
-	uint64_t hz, number;
+	uint64_t came_ns = b->stamp_ns ? b->stamp_ns[i] : b->now_ns, hz, number;
 
 	tally->messages++;
 	if (!s->seq || b->iov[i].iov_len < LAYOUT_BYTES)
@@ -80,13 +89,14 @@ static void take_one(struct nd_frame_state *s, const struct nd_batch *b, uint32_
 	hz = get(at + HZ_AT, LAYOUT_BYTES - HZ_AT);
 	if (hz == 0 || hz > MOST_HZ)
 		return;
+	if (s->samples)
+		keep(s, at, hz, came_ns);
 	if (!s->seq->has_transit)
 		*from = s->seq->next = get(at, CLOCK_AT);
 	if (!number_of(s->seq, at, &number))
 		return;
 	follow(s, number, tally);
-	nd_seq_jitter(s->seq, (b->stamp_ns ? b->stamp_ns[i] : b->now_ns) -
-				      clock_ns(get(at + CLOCK_AT, HZ_AT - CLOCK_AT), hz));
+	nd_seq_jitter(s->seq, came_ns - clock_ns(get(at + CLOCK_AT, HZ_AT - CLOCK_AT), hz));
 }
 
 static uint32_t take(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,

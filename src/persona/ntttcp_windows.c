@@ -179,14 +179,14 @@ static const struct nd_opt test_rows[] = {
 	{ .name = "rt", .type = ND_OPT_FLAG, AT(bool, n.round_trip), .help = "round trips: each buffer is answered" },
 	{ .name = "lm", .type = ND_OPT_FLAG, AT(bool, n.latency), .help = "measure how long operations take" },
 	{ .name = "jm", .type = ND_OPT_CUSTOM, .parse = parse_jitter, .optional = ALONE_NO_FILE, .metavar = "FILE",
-	  .help = "jitter: packets with number and time" },
+	  .help = "jitter: packets with number and time; a receiver writes FILE" },
 	{ .letter = 'd', .type = ND_OPT_FLAG, AT(bool, n.verify), .help = "verify that every byte received is an A" },
 	{ 0 }
 };
 
 static const struct nd_opt socket_rows[] = {
 	{ .letter = 'u', .type = ND_OPT_FLAG, AT(bool, n.udp), .section = "Sockets", .common = true, .help = "UDP instead of TCP" },
-	{ .name = "uc", .type = ND_OPT_FLAG, AT(bool, n.udp_unconnected), .help = "UDP without connect; senders connect all the same" },
+	{ .name = "uc", .type = ND_OPT_FLAG, AT(bool, n.udp_unconnected), .help = "UDP over unconnected sockets" },
 	{ .name = "uso", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.uso_bytes), .max = ND_MAX_DATAGRAM,
 	  .metavar = "BYTES", .help = "UDP sender: buffers cut into datagrams below the socket" },
 	{ .name = "uro", .type = ND_OPT_FLAG, AT(bool, n.receive_coalescing), .help = "UDP receiver: datagrams in one piece" },
@@ -394,12 +394,12 @@ static int settle_here(LINE *l, struct nd_err *err)
 		{ n->wait_all && n->sender, "-wa is for the receiver: ignored" },
 		{ n->wait_all && receiver && n->udp,
 		  "-wa has no meaning with -u: a datagram always comes whole" },
-		{ n->udp_unconnected && n->sender,
-		  "-uc: a sender's sockets are connected here, which the packets do not show" },
+		{ n->udp_unconnected && n->uso_bytes,
+		  "-uc: with -uso a sender's sockets are connected, which the packets do not show" },
 		{ n->jitter && !n->udp,
 		  "-jm numbers datagrams, it has no meaning without -u: ignored" },
-		{ n->jitter && n->udp && n->jitter_file,
-		  "-jm: no row is written for each packet, loss and jitter stand in the report" },
+		{ n->jitter && n->sender && n->jitter_file,
+		  "-jm: the receiver writes the rows, the sender needs no file" },
 		{ n->cpu_burn && n->round_trip, "-brn has no meaning with -rt: ignored" },
 		{ n->round_trip && receiver,
 		  "-rt: round trips are timed by the sender, the times here are 0" },
@@ -517,6 +517,10 @@ static int set_workload(LINE *l, struct nd_plan *plan, struct nd_err *err)
 	if (n->wait_all && !n->sender && !n->udp)
 		plan->lowat_bytes = n->io_bytes;
 	set_offloads(n, plan);
+	plan->keep_samples = n->jitter && n->udp && !n->sender;
+	plan->sample_every = plan->keep_samples;
+	if (n->udp_unconnected && n->sender && !n->uso_bytes)
+		plan->tx = "sendto";
 	return 0;
 }
 

@@ -241,7 +241,8 @@ struct nd_plan {
 
 	bool wants_datagram_bytes; /* a datagram workload waits for nd_plan_set_datagram() */
 	bool trace_control;        /* print control messages on stderr */
-	/* client: the frame numbers messages, and each so many-th one's instants are kept (0: none); never travel */
+	/* client: the frame numbers messages, and each so many-th one's instants are kept (0: none). Open-ended
+	 * receiver: the frame keeps what it finds in each. Never travel. */
 	bool keep_samples;
 	uint64_t sample_every;
 	bool spread; /* client: source ports that follow one another; session picks them */

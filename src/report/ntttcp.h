@@ -147,6 +147,8 @@ struct nd_ntrep_windows {
 
 void nd_ntrep_windows_figures(const struct nd_ntrep *f, struct nd_ntrep_windows *ret);
 void nd_ntrep_windows_xml(const struct nd_ntrep *f, struct nd_str *out);
+/** nd_ntrep_jitter() - the packets that the workers of @r have kept, behind what stands in the file. */
+ND_MUST_CHECK int nd_ntrep_jitter(const struct nd_result *r, const char *path, struct nd_err *err);
 /** nd_ntrep_windows_settings() - "name: value" lines. */
 void nd_ntrep_windows_settings(const struct nd_ntrep *f, struct nd_str *out);
 

@@ -379,6 +379,9 @@ static int windows_files(const struct nd_report_cfg *cfg, const struct nd_result
 		e = nd_str_ok(&text) ? nd_write_file(path, nd_str_text(&text), text.len, err)
 				     : nd_fail(err, -ENOMEM, "writing %s: out of memory", path);
 	}
+	path = nd_face_str(&f.face, "jitter_file");
+	if (e == 0 && path && r->samples_n > 0)
+		e = nd_ntrep_jitter(r, path, err);
 	nd_ntrep_done(&f);
 	return e;
 }

@@ -76,7 +76,7 @@ static int make_worker(struct nd_run *r, uint32_t index, struct nd_err *err)
 	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->wake_fd < 0)
 		return nd_sysfail(err, "eventfd");
-	if (r->cfg.plan->keep_samples && r->cfg.end == ND_CLIENT &&
+	if (r->cfg.plan->keep_samples && (r->cfg.end == ND_CLIENT || r->cfg.plan->open_ended) &&
 	    nd_samples_new(r->cfg.plan->sample_every, &w->samples) < 0)
 		return nd_fail(err, -ENOMEM, "no memory for samples");
 	if (r->own_tables && r->cfg.end == ND_SERVER &&

@@ -122,6 +122,19 @@ bool nd_samples_answer(struct nd_samples *s, uint64_t number, uint64_t now_ns)
 	return true;
 }
 
+void nd_samples_put(struct nd_samples *s, const struct nd_sample *v, uint32_t n)
+{
+	if (!s->ring || !has_room(s, s->sent + n - 1)) {
+		s->missed += n;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		s->ring[(s->sent + i) % RING] = v[i];
+	s->sent += n;
+	s->received += n;
+	atomic_store_explicit(&s->head, s->sent, memory_order_release);
+}
+
 /* ---- the file */
 
 static int open_file(void)

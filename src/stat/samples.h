@@ -42,6 +42,10 @@ bool nd_samples_asks(const struct nd_samples *s, uint64_t number);
 /** nd_samples_answer() - False: it was never sent. */
 bool nd_samples_answer(struct nd_samples *s, uint64_t number, uint64_t now_ns);
 
+/** nd_samples_put() - instead of these three: @n entries that are settled, each a message and its answer, kept all or
+ * none; @every is 1. */
+void nd_samples_put(struct nd_samples *s, const struct nd_sample *v, uint32_t n);
+
 /** nd_samples_drain() - any one other thread, many times a second: move what is settled to the file. */
 void nd_samples_drain(struct nd_samples *s);
 

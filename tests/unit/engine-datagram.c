@@ -318,6 +318,10 @@ static const struct way_case ways[] = {
 	{ "copy", "trunc", "native",  65507, 65507 * 5 },
 	{ "copy", "trunc", "jitter",  100,   100 * 300 },
 	{ "copy", "trunc", "plain",   500,   500 * 300 },
+	{ "sendto", "copy", "native", 1,     300 },
+	{ "sendto", "copy", "plain",  100,   100 * 300 + 1 },
+	{ "sendto", "gro",  "pattern", 1472, 1472 * 300 + 5 },
+	{ "sendto", "copy", "native", 65507, 65507 * 3 },
 };
 
 /* clang-format on */
@@ -376,6 +380,73 @@ static void moves_all_ways(void **state)
 		check_way(c, &r);
 		rig_close(&r);
 	}
+}
+
+static void check_apart(const struct rig *r)
+{
+	for (uint32_t i = 0; i < r->pairs; i++) {
+		struct nd_addr at = { .len = sizeof(at.u) }, peer = at;
+
+		assert_int_equal(getpeername(r->flows[i].fd, &peer.u.sa, &peer.len), -1);
+		assert_int_equal(errno, ENOTCONN);
+		assert_int_equal(getsockname(r->flows[i].fd, &at.u.sa, &at.len), 0);
+		peer.len = sizeof(peer.u);
+		assert_int_equal(getpeername(r->flows[r->pairs + i].fd, &peer.u.sa, &peer.len), 0);
+		assert_true(nd_addr_equal(&at, &peer));
+	}
+}
+
+/* Sockets that send have no peer, and still the address by which theirs knows them; those that answer keep theirs. */
+static void sends_apart(void **state)
+{
+	static const struct way_case c = { "sendto", "copy", "native", 100, 5000 };
+	static const char *const loads[] = { "stream", "rr" };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(loads); i++) {
+		struct rig r = way_rig(&c, "epoll", 3);
+		struct nd_counters tx, rx;
+
+		r.load = loads[i];
+		r.wl.request_bytes = r.wl.response_bytes = 100;
+		rig_open(&r);
+		check_apart(&r);
+		rig_run(&r);
+		tx = rig_sum(&r, true);
+		rx = rig_sum(&r, false);
+		assert_int_equal(tx.tx_messages, 150);
+		assert_int_equal(rx.rx_unique, 150);
+		assert_int_equal(tx.rx_messages, rx.tx_messages);
+		assert_int_equal(rx.tx_messages, i * 150);
+		rig_check_sums(&r);
+		rig_close(&r);
+	}
+}
+
+/* Nor do they hear that nobody listens. */
+static void hears_no_refusals(void **state)
+{
+	static const struct way_case c = { "sendto", "copy", "native", 100, 1000 };
+	struct rig r = way_rig(&c, "blocking", 1);
+	const struct nd_flow *f;
+
+	(void)state;
+	rig_open(&r);
+	f = &r.flows[0];
+	close(r.flows[1].fd);
+	r.flows[1].fd = -1;
+	r.flows[1].state = ND_FLOW_DONE;
+	r.io.done_count = 1;
+	r.start_ns = nd_now_ns();
+	r.deadline_ns = r.start_ns + RIG_PATIENCE_NS;
+	r.io.edge_ns = r.start_ns + RIG_EDGE_NS;
+	nd_flow_begin(&r.io, &r.flows[0], r.start_ns);
+	assert_int_equal(rig_engine(r.engine)->run(&r.io, NULL), 0);
+	assert_false(r.late);
+	assert_int_equal(f->error, 0);
+	assert_int_equal(f->c.tx_refused, 0);
+	assert_int_equal(f->c.tx_messages, 10);
+	rig_close(&r);
 }
 
 /* A socket that sends no checksums takes no pieces: they go one by one, none is lost, and it is said. */
@@ -505,6 +576,8 @@ int main(void)
 		cmocka_unit_test(counts_foreign),
 		cmocka_unit_test(survives_refusals),
 		cmocka_unit_test(moves_all_ways),
+		cmocka_unit_test(sends_apart),
+		cmocka_unit_test(hears_no_refusals),
 		cmocka_unit_test(gives_in),
 		cmocka_unit_test(counts_drops),
 		cmocka_unit_test(refuses_whole_pieces),

@@ -196,6 +196,26 @@ static void keeps_foreign_apart(void **state)
 	free(l);
 }
 
+/* What a packet says and when it came, for a log. */
+static void keeps_packets(void **state)
+{
+	const struct nd_frame *f = nd_frame_find("jitter");
+	struct link *l = new_link(1, 20, true);
+	struct nd_batch b = { .iov = l->iov, .n = 2, .now_ns = 99 };
+	struct nd_sample v[8];
+
+	(void)state;
+	assert_int_equal(nd_samples_new(1, &l->rx.samples), 0);
+	fill(f, l, 0, 2, 1000);
+	assert_int_equal(f->take(&l->rx, &b, &l->c, &l->sum), 2);
+	assert_int_equal(nd_samples_read(l->rx.samples, 0, v, ND_COUNTOF(v)), 4);
+	assert_true(v[0].tx_ns == 0 && v[0].rx_ns == ND_NS_PER_S);
+	assert_true(v[1].tx_ns == 1000 && v[1].rx_ns == 99);
+	assert_true(v[2].tx_ns == 1 && v[3].tx_ns == 1000);
+	nd_samples_free(l->rx.samples);
+	free(l);
+}
+
 static void measures_jitter(void **state)
 {
 	const struct nd_frame *f = nd_frame_find("native");
@@ -333,6 +353,7 @@ int main(void)
 		cmocka_unit_test(tells_order),
 		cmocka_unit_test(keeps_foreign_apart),
 		cmocka_unit_test(measures_jitter),
+		cmocka_unit_test(keeps_packets),
 		cmocka_unit_test(verifies_streams),
 		cmocka_unit_test(verifies_datagrams),
 		cmocka_unit_test(pattern_depends_on_place),

@@ -80,12 +80,14 @@ LOOK(is_timed,     !strcmp(load(l)->load, "timed"))
 LOOK(round_trips,  !strcmp(load(l)->load, "rr") && load(l)->response_bytes == l->n->io_bytes)
 LOOK(latency,      l->n->latency)
 LOOK(is_jitter,    !strcmp(load(l)->frame, "jitter") && l->plan.payload == ND_PAYLOAD_FILL_A)
+LOOK(keeps_rows,   l->plan.keep_samples && l->plan.sample_every == 1)
 LOOK(is_letter,    !strcmp(load(l)->frame, "letter") && l->plan.payload == ND_PAYLOAD_FILL_A)
 LOOK(is_plain,     !strcmp(load(l)->frame, "plain"))
 LOOK(is_udp,       !strcmp(load(l)->transport, "udp"))
 LOOK(gso,          l->plan.gso)
 LOOK(gro,          l->plan.gro)
 LOOK(unconnected,  l->n->udp_unconnected)
+LOOK(is_sendto,    !strcmp(l->plan.tx, "sendto"))
 LOOK(is_ipv6,      l->plan.af == ND_AF_IPV6)
 LOOK(nodelay,      l->plan.sock.nodelay)
 LOOK(binds,        l->plan.bind.n)
@@ -148,15 +150,20 @@ static const struct {
 	{ "lm",  "-s -m 1,*,h -t 1 -rt -lm", latency, 1, NULL },
 	{ "lm",  "-r -m 1,*,h -t 1 -lm", is_timed, 1, NULL },
 	{ "jm",  "-s -u -m 1,*,h -t 1 -jm", is_jitter, 1, NULL },
-	{ "jm",  "-r -u -m 1,*,h -t 1 -jm f.csv", is_jitter, 1,
-	  "-jm: no row is written for each packet, loss and jitter stand in the report" },
+	{ "jm",  "-r -u -m 1,*,h -t 1 -jm f.csv", is_jitter, 1, NULL },
+	{ "jm",  "-r -u -m 1,*,h -t 1 -jm f.csv", keeps_rows, 1, NULL },
+	{ "jm",  "-s -u -m 1,*,h -t 1 -jm f.csv", keeps_rows, 0,
+	  "-jm: the receiver writes the rows, the sender needs no file" },
 	{ "jm",  "-s -m 1,*,h -t 1 -jm", is_plain, 1, "-jm numbers datagrams, it has no meaning without -u: ignored" },
 	{ "d",   "-r -m 1,*,h -t 1 -d", is_letter, 1, NULL },
 	{ "d",   "-r -u -m 1,*,h -t 1 -d", is_letter, 1, NULL },
 	{ "u",   "-s -m 1,*,h -t 1 -u", is_udp, 1, NULL },
 	{ "uc",  "-r -u -m 1,*,h -t 1 -uc", unconnected, 1, NULL },
-	{ "uc",  "-s -u -m 1,*,h -t 1 -uc", unconnected, 1,
-	  "-uc: a sender's sockets are connected here, which the packets do not show" },
+	{ "uc",  "-s -u -m 1,*,h -t 1 -uc", is_sendto, 1, NULL },
+	{ "uc",  "-r -u -m 1,*,h -t 1 -uc", is_sendto, 0, NULL },
+	{ "uc",  "-s -u -m 1,*,h -t 1 -uc -rt", is_sendto, 1, NULL },
+	{ "uc",  "-s -u -m 1,*,h -t 1 -l 60000 -uc -uso 1400", is_sendto, 0,
+	  "-uc: with -uso a sender's sockets are connected, which the packets do not show" },
 	{ "uso", "-s -u -m 1,*,h -t 1 -l 60000 -uso 1400", gso, 42, NULL },
 	{ "uso", "-s -u -m 1,*,h -t 1 -l 60000 -uso 1400", message, 1400, NULL },
 	{ "uro", "-r -u -m 1,*,h -t 1 -uro", gro, ND_ON, NULL },

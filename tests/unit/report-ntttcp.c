@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "plan/ntttcp.h"
+#include "report/ntttcp.h"
 #include "report/report.h"
 #include "result-fixture.h"
 
@@ -532,6 +533,38 @@ static void test_file_foreseen(void **state)
 	}
 }
 
+/* A row for each packet, the header once, another test behind the first. */
+static void test_jitter_rows(void **state)
+{
+	static const struct nd_sample packet[][2] = { { { 0, 10000000 }, { 22202417055, 5 } },
+						      { { 7, 1000000000 }, { 3, 4 } } };
+	static const char text[] = "packet_num,send_count,send_freq,recv_count,recv_freq\n"
+				   "0,22202417055,10000000,5,1000000000\n"
+				   "7,3,1000000000,4,1000000000\n"
+				   "0,22202417055,10000000,5,1000000000\n"
+				   "7,3,1000000000,4,1000000000\n";
+	char path[] = "/tmp/jitter-XXXXXX";
+	nd_auto_fd int fd = mkstemp(path);
+	nd_auto_free char *written = NULL;
+	struct nd_samples *s = NULL;
+	struct nd_result r = { .samples = &s, .samples_n = 1 };
+	struct nd_err err = { 0 };
+	size_t n = 0;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(nd_samples_new(1, &s), 0);
+	for (size_t i = 0; i < ND_COUNTOF(packet); i++)
+		nd_samples_put(s, packet[i], 2);
+	assert_int_equal(nd_ntrep_jitter(&r, path, &err), 0);
+	assert_int_equal(nd_ntrep_jitter(&r, path, &err), 0);
+	assert_int_equal(nd_read_file(path, FILE_MAX, &written, &n, &err), 0);
+	assert_string_equal(written, text);
+	(void)unlink(path);
+	assert_int_equal(nd_ntrep_jitter(&r, "/nowhere/at/all", &err), -ENOENT);
+	nd_samples_free(s);
+}
+
 /* They belong to their face: nobody is offered them elsewhere. */
 static void test_not_offered(void **state)
 {
@@ -549,7 +582,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reports),      cmocka_unit_test(test_endings),
 		cmocka_unit_test(test_file_refused), cmocka_unit_test(test_file_foreseen),
-		cmocka_unit_test(test_not_offered),
+		cmocka_unit_test(test_not_offered),  cmocka_unit_test(test_jitter_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

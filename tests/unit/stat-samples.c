@@ -58,6 +58,34 @@ static void counts_answers(void **state)
 	nd_samples_free(s);
 }
 
+/* Settled entries: all of a call's or none, in order, through the file. */
+static void keeps_settled_ones(void **state)
+{
+	enum { PAIRS = 1200000, ROOM = 1 << 20 };
+
+	struct nd_samples *s = make(1);
+	struct nd_sample_counts c;
+	struct nd_sample v[1000];
+	uint64_t at = 0;
+	ssize_t n;
+
+	(void)state;
+	for (uint64_t i = 0; i < PAIRS; i++) {
+		nd_samples_put(s, (struct nd_sample[]){ { 2 * i, 0 }, { 2 * i + 1, 7 } }, 2);
+		if (i % 50000 == 0 && i < PAIRS / 2)
+			nd_samples_drain(s);
+	}
+	while ((n = nd_samples_read(s, at, v, ND_COUNTOF(v))) > 0)
+		for (ssize_t i = 0; i < n; i++, at++)
+			assert_true(v[i].tx_ns == at && v[i].rx_ns == at % 2 * 7);
+	nd_samples_counts(s, &c);
+	assert_int_equal(c.kept, at);
+	assert_true(c.missed > 0 && c.missed % 2 == 0 && at > ROOM);
+	assert_int_equal(c.kept + c.missed, 2 * PAIRS);
+	assert_int_equal(c.received, c.sent);
+	nd_samples_free(s);
+}
+
 static void keeps_all_in_a_file(void **state)
 {
 	enum { N = 3500000 };
@@ -194,11 +222,9 @@ static void nothing_is_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_answers),
-		cmocka_unit_test(keeps_all_in_a_file),
-		cmocka_unit_test(agrees_with_a_sorted_list),
-		cmocka_unit_test(cuts_and_classifies),
-		cmocka_unit_test(nothing_is_nothing),
+		cmocka_unit_test(counts_answers),      cmocka_unit_test(keeps_all_in_a_file),
+		cmocka_unit_test(keeps_settled_ones),  cmocka_unit_test(agrees_with_a_sorted_list),
+		cmocka_unit_test(cuts_and_classifies), cmocka_unit_test(nothing_is_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
