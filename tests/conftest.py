@@ -22,12 +22,24 @@ REPORTS = re.compile(r"(ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|
 def pytest_configure(config):
     config.addinivalue_line("markers", "limit(seconds): how long this test may take (default "
                                        f"{LIMIT_S}; longer for sanitizer builds)")
+    config.addinivalue_line("markers", "plain: not with sanitizers: long waits, layouts or the truth of figures, "
+                                       "by code that other tests run, too")
+
+
+# --- sanitizer builds are slow: they run what can show them something
+
+def leave_out_plain(config, items):
+    if os.environ.get("NETDYNO_SAN"):
+        plain = [item for item in items if item.get_closest_marker("plain")]
+        config.hook.pytest_deselected(items=plain)
+        items[:] = [item for item in items if not item.get_closest_marker("plain")]
 
 
 # --- without root: the whole run again inside a user namespace, if any test needs a lab
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
+    leave_out_plain(config, items)
     if os.geteuid() == 0 or "NDT_UNSHARED" in os.environ or config.option.collectonly:
         return
     if not any("lab" in getattr(item, "fixturenames", ()) for item in items):

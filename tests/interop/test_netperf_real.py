@@ -11,7 +11,7 @@ import pytest
 from kit.net import Lab, slow, wait_port
 from kit.ntttcp import ended
 
-pytestmark = [pytest.mark.usefixtures("lab"), pytest.mark.limit(60)]
+pytestmark = [pytest.mark.usefixtures("lab"), pytest.mark.limit(60), pytest.mark.plain]
 
 TESTS = ["TCP_STREAM", "TCP_MAERTS", "TCP_RR", "TCP_CRR", "UDP_STREAM", "UDP_RR", "TCP_SENDFILE", "TCP_CC",
          "OMNI"]

@@ -793,6 +793,7 @@ def test_sender_is_refused(host, base, ours, why):
     assert "Totals" not in proc.stdout
 
 
+@pytest.mark.plain
 def test_sender_gets_no_answer(host, base, ours):
     with LinuxReceiver(host, base) as peer:
         proc = ours("-s", "-n", 1, "-t", 1, ports=1)
@@ -886,6 +887,7 @@ def test_windows_sender_waits_for_a_late_receiver(host, base, ours, sync):
         ntttcp.ended(proc, within=6)
 
 
+@pytest.mark.plain
 def test_windows_sender_without_receiver(ours):
     """The tries take ten seconds, then it says so."""
     proc = ours("-s", "-t", 1, windows=True)
@@ -994,6 +996,7 @@ def test_sender_asks_for_ports(host, base, ours, sync):
         assert peer.fill == {ord("A")}
 
 
+@pytest.mark.plain
 def test_sender_without_tokens_gives_up(host, base, ours):
     """A Windows receiver without sync, a sender with: said within the time of its tries."""
     with Receiver(host, base, ports=2) as peer:

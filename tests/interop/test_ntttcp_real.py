@@ -9,7 +9,7 @@ import pytest
 from kit import ntttcp
 from kit.net import Lab, Timeout, poll, slow, wait_port
 
-pytestmark = [pytest.mark.usefixtures("lab"), pytest.mark.limit(60)]
+pytestmark = [pytest.mark.usefixtures("lab"), pytest.mark.limit(60), pytest.mark.plain]
 
 # Options of both ends, of the receiver and of the sender alone.
 CASES = {

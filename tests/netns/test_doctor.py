@@ -62,6 +62,7 @@ def test_a_router_that_says_so(far, netdyno, family):
     assert f"{router} says 1400" in found["finding"]
 
 
+@pytest.mark.plain
 def test_a_router_that_keeps_silent(far, netdyno):
     narrow(far, 1337)
     far.r.drop(proto="icmp", where="out")  # its own words; what it forwards is not among them

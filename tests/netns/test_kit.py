@@ -16,6 +16,8 @@ import pytest
 from kit import net as kitnet
 from kit.net import Lab, Timeout, need, poll, wait_port
 
+pytestmark = pytest.mark.plain
+
 TESTS = Path(__file__).resolve().parent.parent
 
 

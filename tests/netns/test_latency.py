@@ -59,6 +59,7 @@ def quantile(t, name):
     return next(q["us"] for q in t["quantiles"] if q["name"] == name)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("kind", [(), ("-u",)], ids=["tcp", "udp"])
 @pytest.mark.parametrize("loop", [(), ("--rate", "200", "--arrival", "poisson")], ids=["closed", "open"])
 def test_true_delay(lab, serve, ask, kind, loop):
@@ -135,6 +136,7 @@ def stall(pair, netdyno, victim, *args):
 AFFECTED = range(430, 530)
 
 
+@pytest.mark.plain
 def test_server_stops_open_loop(pair, netdyno):
     logs, _ = stall(pair, netdyno, "server", "--rate", RATE)
     assert over(logs["response"], 50) in AFFECTED
@@ -142,18 +144,21 @@ def test_server_stops_open_loop(pair, netdyno):
     assert over(logs["response"], 400) > sum(n for n, _ in logs["response"]) / 100, "p99 is 400 ms and more"
 
 
+@pytest.mark.plain
 def test_server_stops_closed_loop(pair, netdyno):
     logs, _ = stall(pair, netdyno, "server", "-q", 1)
     assert over(logs["service"], 50) == 1, "a closed loop omits the others"
     assert "response" not in logs
 
 
+@pytest.mark.plain
 def test_client_stops(pair, netdyno):
     logs, _ = stall(pair, netdyno, "client", "--rate", RATE)
     assert over(logs["response"], 50) in AFFECTED
     assert over(logs["service"], 50) <= 3, "the path was never slow"
 
 
+@pytest.mark.plain
 def test_udp_affected_are_late_or_lost(pair, ask, netdyno):
     """Every 50th request is dropped on its way: so many are lost, all others are answered."""
     rule = pair.b.loss(every=50, dport=pair.server.port, min_payload=100, max_payload=100)

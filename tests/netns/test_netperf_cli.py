@@ -9,6 +9,8 @@ import pytest
 
 from kit.net import poll, slow
 
+pytestmark = pytest.mark.plain
+
 # What scripts look for to tell a build without a feature.
 NOT_SAID = ("Demo Mode not configured", "invalid option", "not compiled in")
 

@@ -119,6 +119,7 @@ def test_a_client_of_one_byte_datagrams_is_small(served):
     assert proc.wait(20) == 0 and 0 < peak < 8 * 1024, peak
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("words, line", [("-t TCP_STREAM", 7), ("-t UDP_STREAM -- -m 100 -R 1", 6),
                                          ("-t TCP_RR", 7)])
 def test_super_netperf(served, folder, path, words, line):
@@ -163,6 +164,7 @@ def test_words_of_flent(served, test):
     assert all(w.isdigit() for w in words[1::2]), done.stderr
 
 
+@pytest.mark.plain
 def test_words_of_perfkit(served):
     """Its first line begins with a word it knows, then comes CSV with long names, then a histogram."""
     selected = ("THROUGHPUT,THROUGHPUT_UNITS,P50_LATENCY,P90_LATENCY,P99_LATENCY,STDDEV_LATENCY,"

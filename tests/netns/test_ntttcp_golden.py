@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+pytestmark = pytest.mark.plain
+
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
 # A test suite for Linux guests: ready word, one pattern from the start of the output, units it knows.

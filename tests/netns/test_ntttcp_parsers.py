@@ -46,6 +46,7 @@ def read_linux(text):
 
 # --- the Linux suite
 
+@pytest.mark.plain
 @pytest.mark.limit(40)
 def test_linux_suite_tcp(lab, folder):
     net = lab()

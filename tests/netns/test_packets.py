@@ -230,6 +230,7 @@ def check_search(report):
     return search
 
 
+@pytest.mark.plain
 def test_find_rate_finds_a_packet_filter(pair, packets, netdyno):
     limit(pair, 5000, 100)
     report = packets("--find-rate=0.5%", "--trial", "1s", "-l", 100, "--rate", 20000, timeout=110)
@@ -240,6 +241,7 @@ def test_find_rate_finds_a_packet_filter(pair, packets, netdyno):
     assert search["trials"][0]["asked_per_s"] == 20000 and not search["trials"][0]["passed"]
 
 
+@pytest.mark.plain
 def test_find_rate_finds_a_shaper(pair, packets):
     pair.a.rate("10mbit", queue_ms=20)
     report = packets("--find-rate", "0%", "--trial", "1s", "-l", 1000, "--sndbuf", "4Mi",
@@ -248,12 +250,14 @@ def test_find_rate_finds_a_shaper(pair, packets):
     assert near(check_search(report)["found_per_s"], 10e6 / 8 / 1042, 0.05)
 
 
+@pytest.mark.plain
 def test_find_rate_that_nothing_limits(packets):
     search = check_search(packets("--find-rate", "--trial", "300ms", "--rate", 2000))
     assert search["limit"] == "asked" and search["found_per_s"] == 2000
     assert search["failed_per_s"] is None
 
 
+@pytest.mark.plain
 def test_find_rate_when_all_is_lost(pair, packets):
     pair.b.loss(percent=100, dport=pair.server.port, min_payload=100)
     search = packets("--find-rate", "--trial", "200ms", "-l", 100, "--rate", 1000, "--drain",

@@ -260,6 +260,7 @@ def test_flows_of_a_busy_server_are_counted_apart(pair, stream_json, netdyno, sl
     poll("line of the other test", lambda: "test 1 from" in pair.server.stderr, 10 * slow)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("flags", [(), ("-R",), ("--bidir",), ("-u", "-b", "10M")])
 def test_window_is_not_cut_by_the_drain_limit(pair, stream_json, flags):
     """The limit on waiting for the tail counts from the end of sending, not from the start."""
