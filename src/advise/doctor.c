@@ -112,9 +112,5 @@ int nd_doctor_run(const struct nd_plan *plan, const struct nd_local_place *place
 	nd_findings_done(&v.all);
 	nd_os_free(v.os);
 	nd_arena_done(&v.arena);
-	if (v.ask->tcp)
-		nd_plan_done(v.ask->tcp);
-	if (v.ask->udp)
-		nd_plan_done(v.ask->udp);
 	return r;
 }

@@ -216,13 +216,9 @@ int nd_persona_doctor_settle(struct nd_plan *plan, void *target, const struct nd
 		return nd_fail(err, -EINVAL, "HOST is empty");
 	if (ask->ipv4 && ask->ipv6)
 		return nd_fail(err, -EINVAL, "-4 and -6 exclude each other");
-	ask->tcp = moment(plan, ask, false, err);
-	ask->udp = ask->tcp ? moment(plan, ask, true, err) : NULL;
-	if (ask->udp)
-		return 0;
-	if (ask->tcp)
-		nd_plan_done(ask->tcp);
-	return -EINVAL;
+	plan->tries[0] = ask->tcp = moment(plan, ask, false, err);
+	plan->tries[1] = ask->udp = ask->tcp ? moment(plan, ask, true, err) : NULL;
+	return ask->udp ? 0 : -EINVAL;
 }
 
 /* ---- the others */

@@ -28,6 +28,8 @@ void nd_plan_done(struct nd_plan *plan)
 {
 	if (!plan)
 		return;
+	for (size_t i = 0; i < ND_COUNTOF(plan->tries); i++)
+		nd_plan_done(plan->tries[i]);
 	for (uint64_t i = 0; plan->serve.also_plan && i < plan->serve.also.n; i++)
 		nd_plan_done(plan->serve.also_plan[i]); /* NULL where reading stopped before */
 	nd_arena_done(&plan->arena);

@@ -248,6 +248,7 @@ struct nd_plan {
 	bool spread; /* client: source ports that follow one another; session picks them */
 	struct nd_find find;
 
+	struct nd_plan *tries[2]; /* doctor's short tests, in the arena; nd_plan_done() ends them */
 	struct nd_serve serve;
 	struct nd_output out;
 };

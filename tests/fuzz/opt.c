@@ -23,16 +23,19 @@ static void read_words(const struct nd_face *face, enum nd_grammar grammar, int 
 	struct nd_strv operands = { 0 };
 	struct nd_err err = { 0 };
 	struct nd_plan plan;
+	void *target;
 	int r;
 
 	set.grammar = grammar;
 	nd_plan_init(&plan);
-	check(nd_opt_defaults(&set, &plan, &plan.arena, &err) == 0);
-	r = nd_opt_parse(&set, argc, argv, &plan, &plan.arena, &operands, &err);
+	target = face->target ? face->target(&plan) : &plan;
+	check(target != NULL);
+	check(nd_opt_defaults(&set, target, &plan.arena, &err) == 0);
+	r = nd_opt_parse(&set, argc, argv, target, &plan.arena, &operands, &err);
 	check(r >= 0 || (r == -EINVAL && err.text[0]));
 	if (r == 0) {
 		plan.verb = face->plan_verb;
-		r = face->settle(&plan, &plan, &operands, &err);
+		r = face->settle(&plan, target, &operands, &err);
 		if (r == 0)
 			r = nd_plan_derive(&plan, &err);
 		if (r == 0)
