@@ -83,8 +83,10 @@ def test_matrix(net, netdyno, real, serve, tcp, mode, who):
     server.send_signal(signal.SIGINT)
     poll("the server's end", lambda: server.returncode is not None, 10.0 * slow())
     if who != "real server":
-        # a client that is stopped may have sent some more than it counts, and a burst may be cut
-        assert abs(number(r"Total (\d+) messages received and handled", plain(server)) - sent) <= 20
+        # a client that is stopped may have sent some more than it counts, a burst may be cut, and a server that
+        # sanitizers slow down may lose datagrams
+        spare = 20 if slow() == 1 or tcp else sent / 4
+        assert abs(number(r"Total (\d+) messages received and handled", plain(server)) - sent) <= spare
 
 
 def statistics(rows):
