@@ -16,6 +16,7 @@ import select
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -158,9 +159,25 @@ class Net:
                 raise Failed(f"ethtool -K veth0 {what} off: {done.stderr.strip()}")
 
     def many_ports(self):
-        """Room for as many connections from one address to another as port numbers allow."""
+        """Room for as many connections from one address to another as port numbers allow, and
+        some below for those who listen."""
         with self.near.inside():
-            _write("/proc/sys/net/ipv4/ip_local_port_range", "1024 65535")
+            _write(PORT_RANGE, "16384 65535")
+
+    def free_ports(self, first, count=1):
+        """The first of `count` ports in a row at the server's end, at `first` or as soon behind
+        it as nobody has them, that the kernel gives to no connection by itself."""
+        with self.far.inside():
+            low, high = map(int, _read(PORT_RANGE).split())
+            while first + count <= 65536:
+                if first + count <= low or first > high:
+                    taken = [p for p in range(first, first + count) if not _is_free(p)]
+                    if not taken:
+                        return first
+                    first = taken[-1] + 1
+                else:
+                    first = high + 1
+        raise Failed(f"no {count} ports are free outside {low}..{high}")
 
     def counters(self):
         """What the receiving end's kernel has counted so far."""
@@ -191,6 +208,7 @@ def _lines(name):
         return f.read().splitlines()
 
 
+PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
 CC_DEFAULT = "/proc/sys/net/ipv4/tcp_congestion_control"
 CC_ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 
@@ -203,6 +221,17 @@ def _read(path):
 def _write(path, value):
     with open(path, "w", encoding="ascii") as f:
         f.write(f"{value}\n")
+
+
+def _is_free(port):
+    """Without SO_REUSEADDR: what a connection of the last run still has (TIME_WAIT) is not."""
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        with socket.socket(socket.AF_INET, kind) as s:
+            try:
+                s.bind(("", port))
+            except OSError:
+                return False
+    return True
 
 
 @contextmanager

@@ -37,8 +37,8 @@ def _parsed(proc):
 class Netdyno:
     """netdyno serve and netdyno stream."""
 
-    name, port = "netdyno", 7575  # port: where the payload goes
-    ready_port = port
+    name, port = "netdyno", 7575  # port: where the payload goes; see choose_port()
+    ready_at = 0  # who listens when it is ready: that port, or so many behind it
     serves_once = False
     report = "json"  # format of the client's report
 
@@ -65,7 +65,7 @@ class Iperf3:
     """iperf3, sizes left to its defaults."""
 
     name, port = "iperf3", 5201
-    ready_port = port
+    ready_at = 0
     serves_once = True
 
     def __init__(self):
@@ -96,7 +96,7 @@ class Neper:
     looked at, not what it says."""
 
     name, port = "neper", 12867
-    ready_port = 12866
+    ready_at = 1
     serves_once = True
 
     def __init__(self):
@@ -106,7 +106,7 @@ class Neper:
 
     def _common(self, flows, seconds):
         return [self.path, "-F", flows, "-T", min(flows, 2), "-P", self.port,
-                "-C", self.ready_port, "-l", seconds]
+                "-C", self.port + self.ready_at, "-l", seconds]
 
     def server(self, flows, seconds):
         return [*self._common(flows, seconds), "--listen-backlog", 4096]
@@ -124,15 +124,20 @@ def find(name):
     return TOOLS[name]()
 
 
+def choose_port(tool, net):
+    """For the next run: where it was, or the first behind that is free."""
+    tool.port = net.free_ports(type(tool).port, 2)
+
+
 def run_pair(tool, net, where, flows, seconds, cc, watch_s=None):
-    """One run. Return client, server and the Meter's figures; both programs have ended.
+    """One run, at tool.port. Return client, server and the Meter's figures; both programs have ended.
 
     watch_s: look at the memory of both ends so often.
     """
     server = lib.Proc(tool.server(flows, seconds), net.far, where[1])
     client = None
     try:
-        server.wait_listening(tool.ready_port)
+        server.wait_listening(tool.port + tool.ready_at)
         meter, before = lib.Meter(), server.cpu_s()
         client = lib.Proc(tool.client(net.address, flows, seconds, cc), net.near, where[0])
 

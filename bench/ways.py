@@ -45,7 +45,7 @@ class Way:
     client: str
     # tcp, udp: a port that is open; control: the one named by -C; text: the server says "ready"
     ready: str
-    port: int
+    port: int  # and the next one, or the first two behind it that are free
     ends: bool = True  # the server goes by itself
     counts: str = ""  # whose report counts datagrams: netdyno, iperf3, raw; empty: the kernel
     least: int = 1     # bytes of a datagram
@@ -156,8 +156,11 @@ class Run:
 
     def __init__(self, way, net, wheres, values):
         self.way, self.net, self.wheres = way, net, wheres
-        self.values = [{**values, "address": net.address, "port": way.port + 10 * n,
-                        "port2": way.port + 10 * n + 1} for n in range(len(wheres))]
+        self.values, port = [], way.port
+        for _ in wheres:
+            port = net.free_ports(port, 2)
+            self.values.append({**values, "address": net.address, "port": port, "port2": port + 1})
+            port += 10
         self.servers, self.clients = [], []
         self.before_s = 0.0
 
