@@ -85,7 +85,7 @@ INCLUDE := -Isrc -include $(BUILD)/config.h
 STD     := -std=gnu11 -pthread -D_GNU_SOURCE
 COMPILE  = $(CC) $(STD) $(INCLUDE) $(WARN) $(if $(WERROR),-Werror) $(HARD) $(LIB_CFLAGS) \
            $(SANFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP
-LINK     = $(CC) -pthread $(SANFLAGS) $(CFLAGS) $(LDFLAGS)
+LINK     = $(CC) -pthread $(SANFLAGS) $(CFLAGS) $(LINK_FLAGS) $(LDFLAGS)
 
 .PHONY: all check check-unit check-netns check-cost install uninstall clean lint format tidy cppcheck layers \
         globals sizes fuzz fuzz-build docs docs-check bench soak help compile_commands.json

@@ -54,6 +54,9 @@ BANNED_CALLS = [
      r"^base/num\.c$", "parse numbers with nd_parse_*"),
     ("strcpy strcat strncat stpcpy sprintf vsprintf gets", None, "the length is not checked"),
     ("strtok setlocale alloca __builtin_alloca", None, "this call is banned"),
+    ("exp exp2 expm1 log log2 log10 log1p pow lgamma lgamma_r tgamma floor ceil round lround llround "
+     "trunc rint fmin fmax fmod nextafter cbrt hypot", None,
+     "libm would be half a megabyte resident in every process: see base/real.h"),
     ("pthread_create thrd_create clone clone3", r"^run/", "only run/ starts threads"),
 ]
 BANNED_WORDS = [

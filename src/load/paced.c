@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "base/real.h"
 #include "load/int.h"
 #include "load/pending.h"
 
@@ -82,7 +83,7 @@ static double gap_of(struct paced *s)
 {
 	switch (s->arrival) {
 	case ND_SPACING_POISSON:
-		return -s->mean_ns * log(random_unit(s));
+		return -s->mean_ns * nd_real_ln(random_unit(s));
 	case ND_SPACING_UNIFORM:
 		return 2 * s->mean_ns * random_unit(s);
 	default:

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/real.h"
 #include "base/time.h"
 #include "os/int.h"
 
@@ -147,7 +148,7 @@ static void see_quota(struct nd_os *os, const char *dir, bool is_2, void *ctx)
 {
 	double *least = ctx;
 
-	*least = fmin(*least, is_2 ? quota_2(os, dir) : quota_1(os, dir));
+	*least = nd_real_min(*least, is_2 ? quota_2(os, dir) : quota_1(os, dir));
 }
 
 /* The tightest counts. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "report/int.h"
 #include "report/sockperf.h"
 
@@ -275,7 +276,7 @@ static void put_throughput(const struct nd_sprep *f, struct nd_str *out)
 {
 	uint64_t bytes = nd_face_u64(&f->face, "message_bytes");
 	uint64_t pieces = (bytes + FRAME_BYTES - 1) / FRAME_BYTES;
-	double rate = f->seconds > 0 ? round((double)f->sent / f->seconds) : 0;
+	double rate = f->seconds > 0 ? nd_real_round((double)f->sent / f->seconds) : 0;
 
 	nd_str_addf(out, "sockperf: Total of %llu messages sent in %.3f sec\n\n",
 		    (unsigned long long)f->sent, f->seconds);

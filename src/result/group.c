@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "result/int.h"
 
 #define G struct nd_group
@@ -114,8 +115,8 @@ static void take_begins(const struct nd_part *server, M *ret)
 
 		if (row[i].first_ns == INT64_MIN)
 			continue;
-		ret->first_ms = fmin(ret->first_ms, ms); /* of an unknown and a number the number */
-		ret->last_ms = fmax(ret->last_ms, ms);
+		ret->first_ms = nd_real_min(ret->first_ms, ms);
+		ret->last_ms = nd_real_max(ret->last_ms, ms);
 	}
 }
 
@@ -176,12 +177,12 @@ static void add(T *t, struct edges *e, const M *m)
 	t->received_bytes = plus_count(t->received_bytes, m->received_bytes);
 	t->offered = plus_count(t->offered, m->offered);
 	t->lost = plus_count(t->lost, m->lost);
-	e->first_start = fmin(e->first_start, m->window_start_s);
-	e->last_start = fmax(e->last_start, m->window_start_s);
-	e->first_end = fmin(e->first_end, m->window_end_s);
-	e->last_end = fmax(e->last_end, m->window_end_s);
-	e->first_ms = fmin(e->first_ms, m->first_ms);
-	e->last_ms = fmax(e->last_ms, m->last_ms);
+	e->first_start = nd_real_min(e->first_start, m->window_start_s);
+	e->last_start = nd_real_max(e->last_start, m->window_start_s);
+	e->first_end = nd_real_min(e->first_end, m->window_end_s);
+	e->last_end = nd_real_max(e->last_end, m->window_end_s);
+	e->first_ms = nd_real_min(e->first_ms, m->first_ms);
+	e->last_ms = nd_real_max(e->last_ms, m->last_ms);
 }
 
 static void sum(const M *m, uint64_t n, T *t)
@@ -201,7 +202,7 @@ static void sum(const M *m, uint64_t n, T *t)
 	if (!(e.last_end > e.first_start))
 		return;
 	t->window_start_s = e.last_start;
-	t->window_s = fmax(e.first_end - e.last_start, 0);
+	t->window_s = nd_real_max(e.first_end - e.last_start, 0);
 	t->overlap_ratio = t->window_s / (e.last_end - e.first_start);
 }
 

@@ -2,6 +2,7 @@
 /* Numbers for people: scaled, with their unit, alike in reports and in the sentences of warnings. */
 #include <math.h>
 
+#include "base/real.h"
 #include "result/scale.h"
 
 #define EXACT_BYTES 100000.0 /* below this, sizes such as an MSS are told to the byte */
@@ -36,7 +37,7 @@ static const struct scale time_scales[] = { /* from ns */
 /* Digits behind the point, so that @digits are shown; rounding up may cost one. */
 static int decimals(double v, int digits)
 {
-	double limit = 10 * (1 - 0.5 * pow(10, -digits));
+	double limit = 10 * (1 - 0.5 * nd_real_pow10(-digits));
 	int n = digits - 1;
 
 	while (n > 0 && v >= limit) {
@@ -51,7 +52,7 @@ static void scaled(struct nd_str *out, double value, const struct scale *s, int 
 {
 	double v = fabs(value);
 
-	while (s[1].unit && v >= s[1].factor * (1 - 0.5 * pow(10, -digits)))
+	while (s[1].unit && v >= s[1].factor * (1 - 0.5 * nd_real_pow10(-digits)))
 		s++;
 	if (v == 0) /* NOLINT(clang-diagnostic-float-equal): exactly nothing */
 		nd_str_addf(out, "0 %s", s->unit);

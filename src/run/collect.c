@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "run/int.h"
@@ -284,7 +285,7 @@ static uint64_t window_retransmits(const struct nd_run *r, unsigned lane)
 
 static double quantile_us(const struct nd_hist_view *v, double q)
 {
-	if (!nd_quantile_says(v->count, (uint64_t)llround(1 / (1 - q))))
+	if (!nd_quantile_says(v->count, (uint64_t)nd_real_round(1 / (1 - q))))
 		return (double)NAN;
 	return (double)ND_MIN(nd_hist_quantile(v, q), v->max_ns) / 1e3;
 }

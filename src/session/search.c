@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "base/real.h"
 #include "session/search.h"
 
 #define RESOLUTION   0.01 /* of the interval, relative to its upper end */
@@ -168,7 +169,7 @@ void nd_hunt_take(struct nd_hunt *h, const struct nd_hunt_trial *t)
 	bool blank = !(t->offered_per_s >= 0); /* a sender that told no rate */
 
 	h->trials++;
-	h->fastest_per_s = fmax(h->fastest_per_s, t->offered_per_s); /* unknown does not count */
+	h->fastest_per_s = nd_real_max(h->fastest_per_s, t->offered_per_s);
 	h->stalls = blank || (passed && has_stalled(h, t)) ? h->stalls + 1 : 0;
 	if (h->stalls > 0 && h->stalls < STALLS)
 		h->phase =

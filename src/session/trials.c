@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/real.h"
 #include "result/scale.h"
 #include "session/int.h"
 #include "session/search.h"
@@ -163,7 +164,7 @@ int nd_session_packets(const struct nd_session *how, struct nd_err *err)
 		w->rate_bps = 0;
 		w->rate_ops = 0;
 		if (t.hunt.asked_per_s > 0)
-			w->rate_ops = (uint64_t)fmax(round(t.hunt.asked_per_s), 1);
+			w->rate_ops = (uint64_t)nd_real_max(nd_real_round(t.hunt.asked_per_s), 1);
 		ending = nd_session_client(&one, err);
 	}
 	return ending;

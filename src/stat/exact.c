@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "stat/exact.h"
 #include "stat/hist.h"
 
@@ -290,7 +291,7 @@ static int pass(struct passes *p, void (*visit)(void *user, const struct nd_samp
 
 static uint64_t rank_of(double quantile, uint64_t n)
 {
-	double k = floor(0.5 + quantile * (double)n) - 1;
+	double k = nd_real_floor(0.5 + quantile * (double)n) - 1;
 
 	return k < 0 ? ND_UNKNOWN : (uint64_t)k;
 }
@@ -393,7 +394,7 @@ int nd_exact_of(struct nd_samples *const *logs, size_t n, const struct nd_exact_
 /* Abramowitz and Stegun 26.2.23: within 4.5e-4. */
 double nd_exact_normal(double level)
 {
-	double t = sqrt(-2 * log((1 - level) / 2));
+	double t = sqrt(-2 * nd_real_ln((1 - level) / 2));
 
 	return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
 			   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/real.h"
 #include "stat/counters.h"
 #include "stat/hist.h"
 
@@ -231,7 +232,7 @@ uint64_t nd_hist_quantile(const struct nd_hist_view *v, double q)
 	if (v->count == 0 || isnan(q))
 		return ND_UNKNOWN;
 	q = q < 0 ? 0 : q > 1 ? 1 : q;
-	rank = ceil(nextafter(q * (double)v->count, 0)); /* 0.07 * 100 is a little over 7 */
+	rank = nd_real_ceil(nd_real_less(q * (double)v->count)); /* 0.07 * 100 is a little over 7 */
 	want = rank < 1 ? 1 : rank >= (double)v->count ? v->count : (uint64_t)rank;
 	for (i = 0; i < v->n; i++) {
 		seen += v->v[i];

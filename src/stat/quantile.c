@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "base/real.h"
 #include "stat/quantile.h"
 
 #define Z_95    1.959963984540054
@@ -17,10 +18,10 @@
 static double term(uint64_t n, double p, uint64_t k)
 {
 	double x = (double)k, rest = (double)(n - k);
-	int sign;
 
-	return exp(lgamma_r((double)n + 1, &sign) - lgamma_r(x + 1, &sign) -
-		   lgamma_r(rest + 1, &sign) + x * log(p) + rest * log1p(-p));
+	return nd_real_exp(nd_real_ln_gamma((double)n + 1) - nd_real_ln_gamma(x + 1) -
+			   nd_real_ln_gamma(rest + 1) + x * nd_real_ln(p) +
+			   rest * nd_real_ln1p(-p));
 }
 
 /* Largest a with P(K < a) <= 2.5 %, smallest b with P(K > b) <= 2.5 %; K is binomial(n, p). */
@@ -54,8 +55,8 @@ void nd_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret_hi
 		return;
 	if (variance > NORMAL) {
 		half = Z_95 * sqrt(variance);
-		*ret_low = (uint64_t)floor(middle - half);
-		*ret_high = (uint64_t)ceil(middle + half) + 1;
+		*ret_low = (uint64_t)nd_real_floor(middle - half);
+		*ret_high = (uint64_t)nd_real_ceil(middle + half) + 1;
 	} else if (q <= 0.5) {
 		limits(n, q, &a, &b);
 		*ret_low = a;
