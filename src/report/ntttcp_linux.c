@@ -117,14 +117,17 @@ static void ready(const struct nd_report_cfg *cfg, struct nd_str *out)
 {
 	struct state *s = cfg->state;
 	struct nd_face face = nd_face_of(cfg, NULL);
+	bool sender = nd_face_bool(&face, "sender"), alone = nd_face_bool(&face, "no_sync");
 	uint64_t n = nd_face_u64(&face, "ports");
 
 	if (s->is_ready)
 		return;
 	s->is_ready = true;
-	if (nd_face_bool(&face, "sender"))
+	if (sender && alone)
+		line(cfg, out, "INFO", "Starting sender activity (no sync) ...");
+	if (sender)
 		n *= nd_face_u64(&face, "threads_per_port");
-	else if (!nd_face_bool(&face, "no_sync"))
+	else if (!alone)
 		n++;
 	line(cfg, out, "INFO", "%llu threads created", (unsigned long long)n);
 }
@@ -155,11 +158,13 @@ static enum step step_of(const char *phase)
 static void go_to(const struct nd_report_cfg *cfg, enum step step, struct nd_str *out)
 {
 	struct state *s = cfg->state;
+	struct nd_face face = nd_face_of(cfg, NULL);
 
 	if (step <= s->step)
 		return;
 	ready(cfg, out);
-	if (s->step == BEFORE && step < OVER)
+	/* the words of a start that was agreed on */
+	if (s->step == BEFORE && step < OVER && !nd_face_bool(&face, "no_sync"))
 		line(cfg, out, "INFO", "Network activity progressing...");
 	if (s->step == WARMUP && step > WARMUP)
 		line(cfg, out, "INFO", "Test warmup completed.");

@@ -434,6 +434,8 @@ static void speaks(struct nd_report *report)
 static void test_endings(void **state)
 {
 	static const struct nd_ntttcp receiver = { LINUX(-1) },
+				      alone = { LINUX(-1), .no_sync = true },
+				      lone_sender = { LINUX(-1), .no_sync = true, .sender = true },
 				      windows = { WINDOWS(5001, 4, 300000, 65536) };
 	struct tape t;
 
@@ -459,6 +461,13 @@ static void test_endings(void **state)
 				       "11:24:47 INFO: cycle time negotiated is: 3 seconds\n"
 				       "11:24:47 INFO: 3 threads created\n"
 				       "11:24:47 INFO: Network activity progressing...\n"));
+	record("ntttcp-linux", &alone, speaks, &t); /* nobody agreed on a start */
+	assert_non_null(strstr(t.text, " threads created\n"));
+	assert_null(strstr(t.text, "Network activity"));
+	record("ntttcp-linux", &lone_sender, speaks, &t);
+	assert_non_null(strstr(t.text, "11:24:47 INFO: Starting sender activity (no sync) ...\n"
+				       "11:24:47 INFO: "));
+	assert_null(strstr(t.text, "Network activity"));
 	record("ntttcp-windows", NULL, speaks, &t);
 	assert_string_equal(
 		t.text, "Copyright Version 5.40\nheed this\n"
