@@ -73,12 +73,23 @@ static bool is_size(const char *word)
 	return n && word[n] && strchr("kKmM", word[n]) && !word[n + 1];
 }
 
-/* @name: one letter behind one dash. @next: the word behind, NULL: none. */
-static bool takes_windows_value(char letter, const char *next)
+/* More than there may be connections and threads on Linux: bytes, or buffers. */
+static bool is_over(char letter, const char *word)
+{
+	int64_t v = 0;
+
+	return nd_parse_prefix_i64(word, &v) == strlen(word) &&
+	       v > (letter == 'l' ? ND_NTTTCP_MAX_CONNS : ND_NTTTCP_MAX_THREADS);
+}
+
+/* @letter: alone behind one dash. @next: the word behind, NULL: none. @mapped: there is a mapping. */
+static bool takes_windows_value(char letter, const char *next, bool mapped)
 {
 	if (letter == 'a') /* an address on Linux */
 		return !next || nd_persona_dashes(next, NULL) != next || is_number(next);
-	return (letter == 'l' || letter == 'n') && next && is_size(next);
+	if (letter != 'l' && letter != 'n')
+		return false;
+	return next && (is_size(next) || (mapped && is_over(letter, next)));
 }
 
 static bool is_mapping(const char *word)
@@ -100,18 +111,29 @@ static bool is_windows_word(const char *name)
 	return false;
 }
 
-/* A word of Windows decides; values and mappings that look like it only when nothing looks like Linux. */
+static unsigned count_mappings(const struct nd_words *w)
+{
+	unsigned n = 0;
+
+	for (int i = 1; i < w->argc; i++)
+		n += is_mapping(w->argv[i]);
+	return n;
+}
+
+/*
+ * A word of Windows decides; values and mappings that look like it only when nothing looks like Linux. With
+ * datagrams -l is their size: on Linux it counts connections, of which that tool never had two over UDP.
+ */
 static enum dialect guess(const struct nd_words *w)
 {
-	bool like_linux = false, like_windows = false;
-	unsigned dashes, mappings = 0;
+	bool like_linux = false, like_windows = false, datagrams = false, has_length = false;
+	unsigned dashes, mappings = count_mappings(w);
 	const char *name, *next;
 	int i;
 
 	for (i = 1; i < w->argc; i++) {
 		name = nd_persona_dashes(w->argv[i], &dashes);
 		next = i + 1 < w->argc ? w->argv[i + 1] : NULL;
-		mappings += is_mapping(w->argv[i]);
 		like_linux = like_linux || dashes > 1;
 		if (dashes != 1 || !*name)
 			continue;
@@ -120,8 +142,11 @@ static enum dialect guess(const struct nd_words *w)
 		if (name[1])
 			continue;
 		like_linux = like_linux || strchr(LINUX_LETTERS, *name);
-		like_windows = like_windows || takes_windows_value(*name, next);
+		like_windows = like_windows || takes_windows_value(*name, next, mappings > 0);
+		datagrams = datagrams || *name == 'u';
+		has_length = has_length || *name == 'l';
 	}
+	like_windows = like_windows || (mappings && datagrams && has_length);
 	return (mappings > 1 || like_windows) && !like_linux ? DIALECT_WINDOWS : DIALECT_LINUX;
 }
 
@@ -516,6 +541,7 @@ static const char man_head[] =
 	"reports of two tools of that name.\n"
 	"Which of the two command lines is meant follows from the words: switches that only\n"
 	".B ntttcp.exe\nhas, sizes behind\n.B \\-l\nor\n.BR \\-n ,\n"
+	".B \\-l\nwith\n.B \\-u\nand\n.BR \\-m ,\n"
 	".B \\-a\nwithout an address, or two mappings without a switch of Linux stand for Windows; "
 	"all else is Linux.\n"
 	"The names\n.B ntttcps\nand\n.B ntttcpr\nare the Windows tool as sender and receiver.\n"

@@ -6,7 +6,9 @@
 #include "persona/int.h"
 #include "plan/ntttcp.h"
 
-#define ND_NTTTCP_PORT "5001"
+#define ND_NTTTCP_PORT        "5001"
+#define ND_NTTTCP_MAX_THREADS 25600 /* Linux: of a port; more are cut */
+#define ND_NTTTCP_MAX_CONNS   1000  /* Linux: of a thread; more are cut */
 
 /* What the rows write into. Numbers as typed; settle() puts them into .n. */
 struct nd_ntttcp_line {

@@ -14,8 +14,6 @@
 #define AT(type, member)  .offset = (uint32_t)ND_FIELD_OF(type, LINE, member)
 #define GIVEN(member)     .set_offset = (uint32_t)ND_FIELD_OF(bool, LINE, member)
 #define MAX_PORTS         512
-#define MAX_THREADS       25600
-#define MAX_CONNS         1000
 #define MAX_SECONDS       86400
 #define FIRST_SOURCE_PORT 25001
 #define RECEIVE_BYTES     (64u * 1024)
@@ -445,8 +443,8 @@ static int settle_counts(LINE *l, struct nd_err *err)
 	int64_t first = n->no_sync ? 1 : 2;
 
 	n->ports = clamp(l, "-P", l->ports, MAX_PORTS, 0);
-	n->threads_per_port = clamp(l, "-n", l->threads, MAX_THREADS, 1);
-	n->conns_per_thread = clamp(l, "-l", l->conns, MAX_CONNS, 1);
+	n->threads_per_port = clamp(l, "-n", l->threads, ND_NTTTCP_MAX_THREADS, 1);
+	n->conns_per_thread = clamp(l, "-l", l->conns, ND_NTTTCP_MAX_CONNS, 1);
 	if (l->base_port < first || l->base_port > UINT16_MAX)
 		return nd_fail(err, -EINVAL, "-p: '%lld' is outside %lld..65535",
 			       (long long)l->base_port, (long long)first);

@@ -147,6 +147,15 @@ static const struct command_case commands[] = {
 	{ "ntttcps --dialect=linux h -t 5", false, true, "h", 5001, 16, 64, 5, 0, 0, 131072, 0 },
 	{ "ntttcp -s -m 8,*,h -l 128k -a 2 -t 15", true, true, "h", 5001, 8, 8, 15, 0, 0, 131072, 0 },
 	{ "ntttcp -s -m 8,*,h -l 128k -t 15", true, true, "h", 5001, 8, 8, 15, 0, 0, 131072, 0 },
+	/* -l and -n as sizes: over UDP, and where Linux has no such number */
+	{ "ntttcp -r -6 -u -m 2,*,h -t 1 -l 1400", true, false, "h", 5001, 2, 0, 1, 0, 0, 65507, 0 },
+	{ "ntttcp -s -u -l 64 -m 2,*,h -t 1", true, true, "h", 5001, 2, 2, 1, 0, 0, 64, 0 },
+	{ "ntttcp -s -m 2,*,h -l 1400 -t 1", true, true, "h", 5001, 2, 2, 1, 0, 0, 1400, 0 },
+	{ "ntttcp -s -m 2,*,h -l 1000 -t 1", false, true, "h", 5001, 2, 2000, 1, 0, 0, 131072, 0 },
+	{ "ntttcp -s -m 2,*,h -n 30000 -t 1", true, true, "h", 5001, 2, 2, 1, 0, 0, 65536, 0 },
+	{ "ntttcp -s -m 2,*,h -u -t 1", false, true, "h", 5001, 2, 2, 1, 0, 0, 65507, 0 },
+	{ "ntttcp -s -m 2,*,h -u -l 3 -V -t 1", false, true, "h", 5001, 2, 6, 1, 0, 0, 65507, 0 },
+	{ "ntttcp -s h -l 1001 -t 1", false, true, "h", 5001, 16, 64000, 1, 0, 0, 131072, 1 },
 	{ "ntttcp -s -m 8,*,h -a -t 15", true, true, "h", 5001, 8, 8, 15, 0, 0, 65536, 0 },
 	{ "ntttcp -S -M 8,*,h -T 15 -NDL -P 7", true, true, "h", 7, 8, 8, 15, 0, 0, 65536, 0 },
 	/* Windows: by count */
