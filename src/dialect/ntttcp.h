@@ -61,7 +61,7 @@ enum {
 
 enum nd_nt_timer {
 	ND_NT_DEADLINE, /* of the stage */
-	ND_NT_RETRY,    /* sender: connections that failed, of tokens or of data */
+	ND_NT_RETRY,    /* sender: token connections that failed */
 	ND_NT_DECIDE,   /* receiver: what kind of sender is this? */
 };
 
@@ -139,7 +139,6 @@ struct nd_nt {
 	bool is_guess;              /* the Windows way is tried because there was no sync port */
 	bool told_stop;             /* E was sent */
 	bool has_asked;             /* TRADING: N was answered */
-	uint64_t refused_ns;        /* when data connections were first refused; 0: never */
 	int link_error;
 	struct nd_err why;         /* of the links that could not be connected */
 	struct nd_nt_small *small; /* in .kept */
@@ -205,8 +204,8 @@ void nd_nt_receiver_event(struct nd_nt *d, const struct nd_dialog_event *ev);
 /** nd_nt_windows_begin() - data first, then tokens. */
 void nd_nt_windows_begin(struct nd_nt *d);
 void nd_nt_windows_ready(struct nd_nt *d); /* the data connections are there */
-/** nd_nt_try_later() - data connections were refused. Return: are they tried again in a moment? */
-bool nd_nt_try_later(struct nd_nt *d, int code);
+/** nd_nt_data_first() - data connections are made with nothing agreed on. */
+void nd_nt_data_first(struct nd_nt *d);
 /** nd_nt_ports_begin() - ask for each data port. */
 void nd_nt_ports_begin(struct nd_nt *d);
 void nd_nt_small_event(struct nd_nt *d, const struct nd_dialog_event *ev);

@@ -134,7 +134,7 @@ void nd_nt_sender_ports_read(struct nd_nt *d)
 		return;
 	}
 	d->stage = ND_NT_PREPARING;
-	nd_nt_keep_open(d, true);
+	nd_nt_data_first(d);
 	nd_nt_prepare(d, nd_nt_own_ns(d->set));
 }
 
@@ -454,8 +454,6 @@ static void on_run_failed(struct nd_nt *d, const struct nd_err *err)
 	const char *text = err ? err->text : "the run failed";
 	bool is_peers = code_of(d, code) != code;
 
-	if (nd_nt_try_later(d, code))
-		return;
 	for (size_t i = 0; i < ND_COUNTOF(faults); i++)
 		is_peers = is_peers || code == faults[i];
 	if (d->is_guess && d->why.text[0] && code == d->why.code)

@@ -89,27 +89,20 @@ void nd_nt_ports_begin(struct nd_nt *d)
 	small_begin(d, ND_NT_PORTS, ND_NT_PORT);
 }
 
+/* A Windows receiver may be there and open its ports a little later; and some end without a word. */
+void nd_nt_data_first(struct nd_nt *d)
+{
+	nd_nt_keep_open(d, true);
+	d->plan->refused_ns = d->set->windows ? ND_NT_PATIENT_NS : 0;
+}
+
 void nd_nt_windows_begin(struct nd_nt *d)
 {
 	d->way = ND_NT_WINDOWS;
 	d->stage = ND_NT_PREPARING;
-	nd_nt_keep_open(d, true);
+	nd_nt_data_first(d);
 	nd_nt_within(d, UINT64_MAX); /* the run has a patience of its own */
 	nd_nt_prepare(d, nd_nt_own_ns(d->set));
-}
-
-/* A Windows receiver may be there and open its ports a little later. */
-bool nd_nt_try_later(struct nd_nt *d, int code)
-{
-	if (d->stage != ND_NT_PREPARING || !d->set->windows || d->way == ND_NT_LINUX ||
-	    code != -ECONNREFUSED)
-		return false;
-	if (d->refused_ns == 0)
-		d->refused_ns = d->now_ns;
-	if (d->now_ns - d->refused_ns >= ND_NT_PATIENT_NS)
-		return false;
-	nd_nt_timer(d, ND_NT_RETRY, d->now_ns + ND_NT_RETRY_NS);
-	return true;
 }
 
 void nd_nt_windows_ready(struct nd_nt *d)
@@ -215,10 +208,6 @@ void nd_nt_small_event(struct nd_nt *d, const struct nd_dialog_event *ev)
 	const uint8_t token = ND_NT_TOKEN_BYTE;
 	unsigned i = ev->link - ND_NT_SMALL_LINK;
 
-	if (ev->what == ND_DLG_TIMER && d->stage == ND_NT_PREPARING) {
-		nd_nt_again(d);
-		return;
-	}
 	if (d->stage != ND_NT_PORTS && d->stage != ND_NT_TOKENS)
 		return;
 	if (ev->what == ND_DLG_TIMER) {

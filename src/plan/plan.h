@@ -178,6 +178,8 @@ struct nd_plan {
 	struct nd_strv bind;   /* client source addresses, or "%dev" */
 	uint64_t source_ports; /* that one source address has on this machine; 0: not judged */
 	uint64_t connect_timeout_ns;
+	uint64_t
+		refused_ns; /* client: a flow whose port refuses it tries again for so long; never travels */
 
 	/* what */
 	struct nd_workload workload[ND_MAX_WORKLOADS];

@@ -22,23 +22,26 @@ enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, EVENTS = 256 };
 
 #define PATIENCE_NS (5 * ND_NS_PER_S) /* for a plan that does not say */
 
-enum opening { OPENING_NONE, OPENING_CONNECT, OPENING_ANSWER, OPENING_DONE };
+#define RETRY_NS (100 * ND_NS_PER_MS) /* behind a refusal */
+
+enum opening { OPENING_NONE, OPENING_CONNECT, OPENING_REFUSED, OPENING_ANSWER, OPENING_DONE };
 
 struct attempt {
-	uint8_t stage; /* enum opening */
-	uint8_t got;   /* bytes of the answer */
-	uint64_t resend_ns;
+	uint8_t stage;      /* enum opening */
+	uint8_t got;        /* bytes of the answer */
+	uint64_t resend_ns; /* the hello, or after a refusal the connection */
 };
 
 struct opener {
 	struct nd_worker *w;
 	const struct nd_greeting *g;
 	struct attempt *tries; /* one per slot */
-	uint32_t next, in_flight, in_flight_max, done, wanted;
+	uint32_t next, in_flight, in_flight_max, done, wanted, refused;
 	int epoll;
 	bool datagrams;       /* some flows need their hello repeated */
 	uint64_t patience_ns; /* without one more flow being accepted */
 	uint64_t deadline_ns;
+	uint64_t refused_by_ns; /* until then ports that refuse are tried again */
 };
 
 static void hello_of(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
@@ -84,6 +87,22 @@ static int flow_failed(struct opener *o, uint32_t slot, int code)
 			       (unsigned long long)f->tx.flow, peer);
 	return nd_fail(&o->w->err, code, "flow %llu to %s: %s", (unsigned long long)f->tx.flow,
 		       peer, nd_strerror(code, words, sizeof(words)));
+}
+
+/* The peer may open its ports one after the other: the others stay as they are meanwhile. */
+static int refused(struct opener *o, uint32_t slot)
+{
+	struct attempt *t = &o->tries[slot];
+	uint64_t now_ns = nd_now_ns();
+
+	if (now_ns >= o->refused_by_ns)
+		return flow_failed(o, slot, -ECONNREFUSED);
+	nd_close_p(&o->w->flows[slot].fd);
+	t->stage = OPENING_REFUSED;
+	t->resend_ns = now_ns + RETRY_NS;
+	o->refused++;
+	o->deadline_ns = now_ns + o->patience_ns; /* somebody is there */
+	return 0;
 }
 
 static int say_hello(struct opener *o, uint32_t slot)
@@ -157,6 +176,8 @@ static int start_flow(struct opener *o, uint32_t slot)
 		return 0;
 	}
 	r = connect_flow(o->w, f, &o->w->run->cfg.plan->sock, &o->w->err);
+	if (r == -ECONNREFUSED && o->refused_by_ns)
+		return refused(o, slot);
 	if (r < 0)
 		return r == -EADDRNOTAVAIL ? flow_failed(o, slot, r) : r;
 	o->in_flight++;
@@ -206,6 +227,10 @@ static int handle(struct opener *o, uint32_t slot, uint32_t events)
 
 	if (t->stage == OPENING_CONNECT && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))) {
 		r = nd_open_result(f->fd);
+		if (r == -ECONNREFUSED && o->refused_by_ns) {
+			o->in_flight--;
+			return refused(o, slot);
+		}
 		if (r < 0)
 			return flow_failed(o, slot, r);
 		r = say_hello(o, slot);
@@ -227,6 +252,19 @@ static int repeat_hellos(struct opener *o, uint64_t now_ns)
 			return o->w->err.code;
 	}
 	return 0;
+}
+
+static int retry_refused(struct opener *o, uint64_t now_ns)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r >= 0 && o->refused && i < o->next; i++) {
+		if (o->tries[i].stage != OPENING_REFUSED || o->tries[i].resend_ns > now_ns)
+			continue;
+		o->refused--;
+		r = start_flow(o, i);
+	}
+	return r;
 }
 
 static int too_late(struct opener *o)
@@ -287,6 +325,8 @@ static int open_all(struct opener *o)
 		}
 		now_ns = nd_now_ns();
 		r = repeat_hellos(o, now_ns);
+		if (r >= 0)
+			r = retry_refused(o, now_ns);
 		if (r < 0)
 			return r;
 		if (now_ns > o->deadline_ns && o->done < o->wanted)
@@ -344,6 +384,8 @@ static int run_opener(struct opener *o)
 	}
 	o->patience_ns = w->run->cfg.plan->connect_timeout_ns ?: PATIENCE_NS;
 	o->deadline_ns = nd_now_ns() + o->patience_ns;
+	if (w->run->cfg.plan->refused_ns)
+		o->refused_by_ns = nd_now_ns() + w->run->cfg.plan->refused_ns;
 	r = open_all(o);
 	if (r < 0)
 		return r;

@@ -888,6 +888,31 @@ def test_windows_sender_waits_for_a_late_receiver(host, base, ours, sync):
         ntttcp.ended(proc, within=6)
 
 
+def test_windows_sender_tries_one_refused_port_again(host, base, ours):
+    """The other connections stay: a receiver takes one on each port, and no second."""
+    with WindowsReceiver(host, base) as first:
+        proc = ours("-s", "-t", 1, "-ns", windows=True)
+        first.take()
+        assert first.is_quiet(0.7 * slow())
+        with WindowsReceiver(host, base + 1) as second:
+            second.take()
+            for peer in (first, second):
+                peer.drain()
+            ntttcp.ended(proc, within=6)
+        assert len(first.bytes) == len(second.bytes) == 1 and first.bytes[0] > 0
+    assert re.search(r"^ +1 +1\.\d+ +[1-9]", proc.stdout, re.M), proc.stdout
+
+
+@pytest.mark.plain
+def test_windows_sender_names_the_port_that_stays_refused(host, base, ours):
+    with WindowsReceiver(host, base) as peer:
+        proc = ours("-s", "-t", 1, "-ns", windows=True)
+        peer.take()
+        ntttcp.ended(proc, code=None, within=14)
+    assert proc.returncode != 0
+    assert f"127.0.0.1:{base + 1}: Connection refused" in proc.stderr
+
+
 @pytest.mark.plain
 def test_windows_sender_without_receiver(ours):
     """The tries take ten seconds, then it says so."""

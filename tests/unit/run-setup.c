@@ -142,9 +142,57 @@ static void waits_as_long_as_asked(void **state)
 	}
 }
 
+/* A flow whose port refuses it tries again; another, taken meanwhile, is left as it is. */
+static void tries_refused_ports_again(void **state)
+{
+	static const bool opens_late[] = { true, false };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(opens_late); i++) {
+		struct nd_plan plan;
+		struct nd_addr to[2] = { { .len = sizeof(to[0].u.in) },
+					 { .len = sizeof(to[1].u.in) } };
+		struct nd_run_cfg cfg = { .plan = &plan, .end = ND_CLIENT, .threads = 1 };
+		int open = bound(SOCK_STREAM, &to[0].u.in), shut = bound(SOCK_STREAM, &to[1].u.in);
+		struct nd_route routes[2] = { { .to = to[0], .flows = 1, .cpu = -1 },
+					      { .to = to[1], .flows = 1, .cpu = -1 } };
+		nd_auto_fd int taken = -1;
+		struct pollfd p = { .fd = open, .events = POLLIN };
+		struct nd_run *run = NULL;
+		struct nd_err err = { 0 };
+		char port[48];
+
+		read_plan(&plan, "-t 1s -P 2 -T 1");
+		plan.refused_ns = (opens_late[i] ? PATIENCE_MS : 300) * ND_NS_PER_MS;
+		cfg.peer = &to[0];
+		cfg.routes = routes;
+		cfg.route_n = 2;
+		assert_int_equal(listen(open, 16), 0);
+		assert_int_equal(nd_run_new(&cfg, &run, &err), 0);
+		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+		taken = accept4(open, NULL, NULL, SOCK_CLOEXEC);
+		assert_true(taken >= 0);
+		if (opens_late[i])
+			assert_int_equal(listen(shut, 16), 0);
+		await(run, ND_RUN_READY);
+		assert_int_equal(poll(&p, 1, 0), 0); /* nobody came again */
+		(void)snprintf(port, sizeof(port), "127.0.0.1:%u: Connection refused",
+			       ntohs(to[1].u.in.sin_port));
+		if (opens_late[i])
+			assert_int_equal(nd_run_poll(run), ND_RUN_READY);
+		else if (!strstr(nd_run_error(run)->text, port))
+			fail_msg("%s, not %s", nd_run_error(run)->text, port);
+		nd_run_free(run);
+		nd_plan_done(&plan);
+		nd_close_p(&open);
+		nd_close_p(&shut);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tries_refused_ports_again),
 		cmocka_unit_test(late_worker_leaves_repeats),
 		cmocka_unit_test(waits_as_long_as_asked),
 	};
