@@ -44,7 +44,9 @@ enum nd_np_flags {
 	ND_NP_MEASURE = 1u << 3, /* CPU */
 	ND_NP_ROUTE = 1u << 5,
 	ND_NP_FASTOPEN = 1u << 11,
+	ND_NP_PKTINFO = 1u << 13,   /* UDP: answers come from the address that was asked */
 	ND_NP_CONNECTED = 1u << 14, /* UDP */
+	ND_NP_DEFER = 1u << 15,     /* TCP_DEFER_ACCEPT */
 	ND_NP_DISCOVER = 1u << 16,  /* path MTU */
 	ND_NP_KEEPALIVE = 1u << 31,
 };

@@ -35,6 +35,7 @@ static uint64_t flags_of(const struct nd_netperf *n)
 		{ n->remote_cpu, ND_NP_MEASURE },      { n->route, ND_NP_ROUTE },
 		{ n->fastopen, ND_NP_FASTOPEN },       { n->connected_remote, ND_NP_CONNECTED },
 		{ n->pmtu_discovery, ND_NP_DISCOVER }, { n->keepalive, ND_NP_KEEPALIVE },
+		{ n->defer_accept, ND_NP_DEFER },      { n->pktinfo, ND_NP_PKTINFO },
 	};
 
 	uint64_t flags = 0;

@@ -53,6 +53,8 @@ static void fill_sockopts(struct nd_np *d)
 		.rcvbuf_bytes = buffer_bytes(q->rcvbuf),
 		.nodelay = is_tcp && (q->flags & ND_NP_NODELAY),
 		.keepalive = (q->flags & ND_NP_KEEPALIVE) != 0,
+		.fastopen = is_tcp && (q->flags & ND_NP_FASTOPEN),
+		.defer_accept = is_tcp && (q->flags & ND_NP_DEFER),
 		.fragment = !is_tcp && !(q->flags & ND_NP_DISCOVER),
 		.has_dscp = nd_np_signed(q->tos) >= 0 && nd_np_signed(q->tos) <= UINT8_MAX,
 		.has_priority = nd_np_signed(q->priority) >= 0,
@@ -172,7 +174,7 @@ int nd_np_fill_plan(struct nd_np *d)
 	p->verb = ND_VERB_STREAM;
 	p->dialect = "netperf";
 	p->engine = p->tx = p->rx = p->wait = "auto";
-	p->payload = ND_PAYLOAD_RANDOM;
+	p->payload = ND_PAYLOAD_NETPERF;
 	p->threads = 1;
 	p->goodbyes = d->asked.datagram ? 3 : 0;
 	p->pin = NULL;

@@ -109,6 +109,10 @@ void nd_payload_fill(void *buf, size_t size, enum nd_payload payload, uint64_t s
 	case ND_PAYLOAD_FILL_B:
 		memset(buf, 'B', size);
 		break;
+	case ND_PAYLOAD_NETPERF:
+		for (size_t i = 0; i < size; i++)
+			((char *)buf)[i] = "netperf"[i % sizeof("netperf")];
+		break;
 	default:
 		fill_random(buf, size, seed);
 	}

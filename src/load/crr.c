@@ -16,7 +16,7 @@ struct crr {
 	uint64_t left;              /* transactions; ND_UNKNOWN: by time */
 	uint64_t open_ns;           /* when the connection in hand began */
 	uint8_t stage;              /* enum crr_stage */
-	bool active, stopping;
+	bool active, stopping, insists;
 };
 
 static int init_with(struct crr *s, const struct nd_load_cfg *cfg, bool talks)
@@ -24,6 +24,7 @@ static int init_with(struct crr *s, const struct nd_load_cfg *cfg, bool talks)
 	if (cfg->datagram)
 		return -EOPNOTSUPP;
 	s->active = cfg->active;
+	s->insists = cfg->workload->insists;
 	s->request = talks ? ND_MAX(cfg->workload->request_bytes, 1) : 0;
 	s->response = talks ? ND_MAX(cfg->workload->response_bytes, 1) : 0;
 	s->left = cfg->workload->total_ops ? cfg->ops : ND_UNKNOWN;
@@ -82,8 +83,8 @@ static void count(struct crr *s, uint64_t now_ns, struct nd_note *note)
 static void active_closed(struct crr *s, const struct nd_event *ev, struct nd_step *ret,
 			  struct nd_note *note)
 {
-	bool is_passing =
-		ev->error == -EADDRNOTAVAIL || ev->error == -EADDRINUSE || ev->error == -EAGAIN;
+	bool is_passing = ev->error == -EADDRNOTAVAIL || ev->error == -EADDRINUSE ||
+			  ev->error == -EAGAIN || (s->insists && s->stage == CRR_OPENING);
 
 	if (s->stage == CRR_CLOSED) {
 		open_next(s, ev->now_ns, ret);

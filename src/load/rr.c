@@ -14,7 +14,7 @@
 
 struct rr {
 	struct nd_pace pace;
-	uint64_t request, response;
+	uint64_t request, response, patience_ns;
 	uint64_t left;        /* request bytes still to send, or to come; ND_UNKNOWN: by time */
 	uint64_t intended_ns; /* of the request in flight; 0: no rate */
 	uint64_t sent_ns;     /* when its sending began */
@@ -56,6 +56,7 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	s->datagram = cfg->datagram;
 	s->request = ND_MAX(wl->request_bytes, 1);
 	s->response = ND_MAX(wl->response_bytes, 1);
+	s->patience_ns = wl->patience_ns ?: PATIENCE_NS;
 	s->left = wl->total_bytes ? cfg->bytes : ND_UNKNOWN;
 	s->ops = wl->total_ops ? cfg->ops : ND_UNKNOWN;
 	s->window = window_of(wl);
@@ -107,7 +108,7 @@ static void listen_for(struct rr *s, uint64_t bytes, struct nd_step *ret)
 	ret->count = 1;
 	ret->bytes = bytes;
 	if (s->active && s->datagram)
-		ret->until_ns = s->sent_ns + PATIENCE_NS;
+		ret->until_ns = s->sent_ns + s->patience_ns;
 }
 
 /* The next request, or the next answer, or the end. */

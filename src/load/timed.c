@@ -15,12 +15,14 @@ struct timed {
 
 static int init(void *state, const struct nd_load_cfg *cfg)
 {
+	struct nd_load_cfg one = *cfg;
 	struct timed *t = state;
 
+	one.batch_max = 1; /* each operation is a call of its own */
 	if (nd_load_stream.state_bytes > sizeof(t->stream))
 		return -EOVERFLOW;
 	t->burn_steps = cfg->workload->burn_steps;
-	return nd_load_stream.init(t->stream, cfg);
+	return nd_load_stream.init(t->stream, &one);
 }
 
 /* Half of it when it is even, else three times it and one more: no compiler can skip that. */

@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #define BACKLOG   4096 /* the kernel takes the smaller of this and net.core.somaxconn */
 #define TEXT_SIZE 80
+#define DEFER_S   3 /* a listener waits so long for data before it takes a connection without any */
 
 static int new_socket(const struct nd_transport *t, int family, bool blocks, struct nd_err *err)
 {
@@ -66,6 +68,15 @@ int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6onl
 	return 0;
 }
 
+/* What only a socket that listens has. A kernel that lacks it goes without. */
+static void set_listener(int fd, const struct nd_sockopts *o)
+{
+	if (o->fastopen)
+		(void)nd_sock_set(fd, IPPROTO_TCP, TCP_FASTOPEN, BACKLOG);
+	if (o->defer_accept)
+		(void)nd_sock_set(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, DEFER_S);
+}
+
 int nd_bound(const struct nd_transport *t, const struct nd_sockopts *o, const struct nd_addr *at,
 	     bool listens, int *ret_fd, struct nd_err *err)
 {
@@ -86,6 +97,8 @@ int nd_bound(const struct nd_transport *t, const struct nd_sockopts *o, const st
 	r = bind_to(fd, &where, err);
 	if (r < 0)
 		return r;
+	if (listens)
+		set_listener(fd, o);
 	if (listens && listen(fd, BACKLOG) < 0)
 		return nd_sysfail(err, "%s listen", t->name);
 	*ret_fd = nd_take_fd(&fd);
@@ -151,6 +164,8 @@ int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const str
 		r = bind_source(fd, from ? &source : NULL, dev, err);
 	if (r < 0)
 		return r;
+	if (o->fastopen && (t->caps & ND_NET_STREAM)) /* a kernel that cannot connects as ever */
+		(void)nd_sock_set(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1);
 	r = start_connect(fd, &peer, err);
 	if (r < 0)
 		return r;

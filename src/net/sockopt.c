@@ -57,6 +57,7 @@ static int set_flags(int fd, const struct nd_sockopts *o, struct nd_err *err)
 {
 	struct timeval t = { .tv_sec = (time_t)(o->patience_us / 1000000u),
 			     .tv_usec = (suseconds_t)(o->patience_us % 1000000u) };
+	char words[64];
 	int r = 0;
 
 	if (o->patience_us && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) < 0 ||
@@ -66,6 +67,15 @@ static int set_flags(int fd, const struct nd_sockopts *o, struct nd_err *err)
 		r = nd_sock_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 	if (r < 0)
 		return nd_fail(err, r, "cannot switch on keep-alive");
+	if (o->no_router)
+		r = nd_sock_set(fd, SOL_SOCKET, SO_DONTROUTE, 1);
+	if (r < 0)
+		return nd_fail(err, r, "cannot do without routers");
+	if (o->debug)
+		r = nd_sock_set(fd, SOL_SOCKET, SO_DEBUG, 1);
+	if (r < 0)
+		return nd_fail(err, r, "cannot switch on SO_DEBUG: %s",
+			       nd_strerror(r, words, sizeof(words)));
 	if (o->has_priority)
 		r = nd_sock_set(fd, SOL_SOCKET, SO_PRIORITY, (int)ND_MIN(o->priority, INT_MAX));
 	if (r < 0)

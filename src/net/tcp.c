@@ -64,6 +64,11 @@ int nd_tcp_prepare(int fd, int family, const struct nd_sockopts *o, struct nd_er
 		if (r < 0)
 			return nd_fail(err, r, "cannot switch off Nagle's algorithm");
 	}
+	if (o->cork) {
+		r = nd_sock_set(fd, IPPROTO_TCP, TCP_CORK, 1);
+		if (r < 0)
+			return nd_fail(err, r, "cannot cork a socket");
+	}
 	return o->cc ? set_cc(fd, o->cc, err) : 0;
 }
 

@@ -85,7 +85,7 @@ static const struct nd_opt system_rows[] = {
 	{ .letter = 'S', .type = ND_OPT_FLAG, AT(bool, n.keepalive), .help = "SO_KEEPALIVE on the data sockets" },
 	{ .letter = 'F', CUSTOM(first_words), WORDS(fill), .metavar = "FILE[,FILE]",
 	  .help = "fill buffers from a file (here, there)",
-	  .more = "This end sends random bytes whatever the file is; its name still goes to netserver." },
+	  .more = "What the file holds, over and over; TCP_SENDFILE sends it. Our netserver opens no file that a client names." },
 	{ .letter = 'a', CUSTOM(sizes), TWO(local_align), .metavar = "N[,N]",
 	  .help = "alignment of this end's send and receive buffers" },
 	{ .letter = 'A', CUSTOM(sizes), TWO(remote_align), .metavar = "N[,N]", .help = "of the other end's" },

@@ -33,7 +33,7 @@ struct nd_netperf_line {
 	/* the test's own words */
 	struct nd_np_words test_host, test_local, cc;
 	struct nd_np_two local_bufs, remote_bufs, turn, send, recv, client_ports, data;
-	int64_t test_width, route, first_burst, timeout_s, mss, pacing;
+	int64_t test_width, route, first_burst, timeout_s, mss, pacing, ttl;
 	bool test_ipv4, test_ipv6;
 	const char *way, *transport, *kind; /* OMNI: -d -T -t */
 };

@@ -22,7 +22,9 @@ static const char *load_of(const struct nd_netperf *n)
 		return "cc";
 	if (n->connection_test)
 		return "crr";
-	return n->direction == BOTH ? "rr" : "stream";
+	if (n->direction == BOTH)
+		return "rr";
+	return n->keep_stats ? "timed" : "stream"; /* each call */
 }
 
 static void fill_times(LINE *l)
@@ -38,6 +40,7 @@ static void fill_times(LINE *l)
 	plan->warmup_ns = plan->cooldown_ns = 0;
 	plan->drain_ns = DRAIN_NS;
 	plan->connect_timeout_ns = CONNECT_NS;
+	plan->refused_ns = n->retry ? CONNECT_NS : 0;
 }
 
 static int fill_targets(LINE *l, struct nd_err *err)
@@ -70,6 +73,10 @@ static int fill_addresses(LINE *l, struct nd_err *err)
 	plan->af = n->data_af;
 	plan->source_port = (uint64_t)n->data_port.local;
 	plan->data_port = (uint64_t)n->data_port.remote;
+	if (n->connection_test && n->port_min) {
+		plan->turn_ports[0] = n->port_min;
+		plan->turn_ports[1] = ND_MAX(n->port_max, n->port_min);
+	}
 	if (source && nd_strv_add(&plan->arena, &plan->bind, source) < 0)
 		return nd_fail(err, -ENOMEM, "out of memory");
 	return fill_targets(l, err);
@@ -92,6 +99,12 @@ static void fill_sockopts(LINE *l)
 		.has_priority = n->priority.local >= 0,
 		.priority = n->priority.local >= 0 ? (uint64_t)n->priority.local : 0,
 		.pacing_bps = n->max_pacing * 8,
+		.cork = n->cork && !n->datagram,
+		/* who only receives would never send the segment that opens the connection */
+		.fastopen = n->fastopen && !n->datagram && n->direction & ND_NP_SEND,
+		.no_router = l->route == 0,
+		.debug = n->debug,
+		.multicast_ttl = n->multicast_ttl,
 	};
 }
 
@@ -139,6 +152,8 @@ static void fill_workload(LINE *l)
 		.total_bytes = turns ? 0 : total,
 		.total_ops = turns ? total : 0,
 		.ahead = n->first_burst,
+		.patience_ns = n->recv_timeout_ns,
+		.insists = n->retry,
 	};
 	plan->workloads = plan->workload_list.n = 1;
 }
@@ -155,7 +170,8 @@ static int fill_engine(LINE *l, struct nd_err *err)
 	plan->gso = n->datagram ? 1 : 0; /* each send is a packet, as it always was */
 	plan->gro = n->datagram ? ND_OFF : ND_AUTO;
 	plan->goodbyes = n->datagram ? GOODBYES : 0;
-	plan->payload = ND_PAYLOAD_RANDOM;
+	plan->payload = ND_PAYLOAD_NETPERF;
+	plan->payload_file = n->local_file;
 	plan->threads = n->parallel == 1 ? 1 : 0;
 	if (n->cpu.local >= 0) {
 		plan->pin = nd_arena_printf(&plan->arena, "%lld", (long long)n->cpu.local);
@@ -171,8 +187,8 @@ static void say_ignored(const struct nd_netperf *n)
 		bool given;
 		const char *sentence;
 	} rows[] = {
-		{ n->cork, "-C: TCP_CORK has no effect" },
-		{ n->fastopen, "-F: TCP Fast Open has no effect" },
+		{ n->fastopen && n->direction == ND_NP_RECV,
+		  "-F: TCP Fast Open is for an end that sends first: ignored" },
 		{ n->remote_burst && n->direction == BOTH,
 		  "-b: the other end answers, it keeps no pace" },
 	};
@@ -216,7 +232,7 @@ void nd_netperf_fill_server(LINE *l)
 	struct nd_plan *plan = l->plan;
 
 	plan->engine = plan->tx = plan->rx = plan->wait = "auto";
-	plan->payload = ND_PAYLOAD_RANDOM;
+	plan->payload = ND_PAYLOAD_NETPERF;
 	plan->duration_ns = plan->interval_ns = ND_NS_PER_S;
 	plan->open_ended = true;
 	plan->workload[0] = (struct nd_workload){ .active = ND_CLIENT,

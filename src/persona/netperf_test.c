@@ -48,10 +48,10 @@ static const struct nd_opt socket_rows[] = {
 	{ .letter = '4', FLAG(test_ipv4), .help = "IPv4 for the data" },
 	{ .letter = '6', FLAG(test_ipv6), .help = "IPv6 for the data" },
 	{ .letter = 'R', CUSTOM(size), AT(int64_t, route), .metavar = "0|1", .help = "netserver may answer through a router",
-	  .more = "By default 1, and 0 for datagrams one way. This end never asks for direct routes alone." },
+	  .more = "By default 1, and 0 for datagrams one way. This end asks for direct routes alone only with 0." },
 	{ .letter = 'h', FLAG(no_effect), .help = "show these options" },
 	{ .letter = 'N', FLAG(n.connected_remote), .help = "connect netserver's UDP socket" },
-	{ .letter = 'n', FLAG(n.connected_local), .help = "connect the UDP socket of this end" },
+	{ .letter = 'n', FLAG(n.connected_local), .help = "connect the UDP socket of this end, which it always is" },
 	{ .letter = 'p', CUSTOM(sizes), TWO(client_ports), .metavar = "MIN[,MAX]",
 	  .help = "this end's ports for connection tests" },
 	{ .letter = 'T', CUSTOM(text), AT(const char *, transport), .metavar = "PROTOCOL", .help = "OMNI: tcp or udp" },
@@ -76,19 +76,19 @@ static const struct nd_opt omni_rows[] = {
 	{ .letter = 'b', CUSTOM(size), AT(int64_t, first_burst), .metavar = "N", .common = true,
 	  .help = "requests under way beside the first" },
 	{ .letter = 'e', CUSTOM(size), AT(int64_t, timeout_s), .metavar = "SECONDS",
-	  .help = "UDP_RR: how long to wait for a response" },
+	  .help = "UDP_RR: how long to wait for a response (1)" },
 	{ .letter = 'K', CUSTOM(words), WORDS(cc), .metavar = "NAME[,NAME]", .common = true,
 	  .help = "congestion control (here, there)" },
 	{ .letter = 'G', CUSTOM(size), AT(int64_t, mss), .metavar = "N", .help = "TCP_MAXSEG" },
 	{ .letter = 'F', FLAG(n.fastopen), .help = "TCP Fast Open" },
 	{ .letter = 'f', FLAG(n.pmtu_discovery), .help = "UDP: forbid fragments at both ends" },
 	{ .letter = 'q', CUSTOM(size), AT(int64_t, pacing), .metavar = "RATE", .help = "byte/s that this end's kernel keeps to" },
-	{ .letter = 'I', FLAG(n.use_write), .help = "write() in place of send()" },
+	{ .letter = 'I', FLAG(n.use_write), .help = "write() in place of send(): all the same here" },
 	{ .letter = 'U', FLAG(n.retry), .help = "try again when a connection is refused" },
-	{ .letter = 'a', FLAG(no_effect), .hidden = true, .help = "has no effect" },
-	{ .letter = 'B', FLAG(no_effect), .hidden = true, .help = "has no effect" },
-	{ .letter = 'g', FLAG(no_effect), .hidden = true, .help = "has no effect" },
-	{ .letter = 'l', CUSTOM(nothing), .metavar = "N", .hidden = true, .help = "has no effect" },
+	{ .letter = 'a', FLAG(n.defer_accept), .help = "TCP_DEFER_ACCEPT at netserver's end" },
+	{ .letter = 'B', FLAG(n.pktinfo), .help = "UDP: netserver answers from the address that was asked" },
+	{ .letter = 'g', FLAG(n.debug), .help = "SO_DEBUG at this end" },
+	{ .letter = 'l', CUSTOM(size), AT(int64_t, ttl), .metavar = "N", .help = "TTL of multicast datagrams" },
 	{ .letter = 'i', CUSTOM(nothing), .metavar = "N", .hidden = true, .help = "has no effect" },
 	{ .letter = 'j', CUSTOM(nothing), .metavar = "N", .hidden = true, .help = "has no effect" },
 	{ 0 }
@@ -370,6 +370,8 @@ static int settle_numbers(LINE *l, struct nd_err *err)
 				    (long long)l->first_burst, MAX_BURST);
 	if (l->mss < 0 || l->mss > UINT16_MAX)
 		return nd_np_refuse(l, 1, err, "-G: '%lld' is outside 0..65535", (long long)l->mss);
+	if (l->ttl < 0 || l->ttl > UINT8_MAX)
+		return nd_np_refuse(l, 1, err, "-l: '%lld' is outside 0..255", (long long)l->ttl);
 	if (l->pacing < 0)
 		return nd_np_refuse(l, 1, err, "-q: '%lld' is no rate", (long long)l->pacing);
 	if (l->timeout_s > (int64_t)(ND_MAX_NS / ND_NS_PER_S))
@@ -378,6 +380,7 @@ static int settle_numbers(LINE *l, struct nd_err *err)
 	n->first_burst = n->direction == BOTH ? (uint64_t)l->first_burst : 0;
 	n->recv_timeout_ns = l->timeout_s > 0 ? (uint64_t)l->timeout_s * ND_NS_PER_S : 0;
 	n->mss_bytes = (uint64_t)l->mss;
+	n->multicast_ttl = (uint64_t)l->ttl;
 	n->max_pacing = (uint64_t)l->pacing;
 	n->local_cc = l->cc.first;
 	n->remote_cc = l->cc.second;

@@ -71,6 +71,8 @@ struct nd_netperf {
 	bool datagram, connection_test; /* connection: a new one for each transaction */
 	bool nodelay, route, cork, fastopen, use_write, copy_avoidance, retry;
 	bool connected_local, connected_remote, pmtu_discovery; /* UDP: -n -N; -f */
+	bool defer_accept, pktinfo, debug;                      /* -a -B -g */
+	uint64_t multicast_ttl;                                 /* -l; 0: the system's */
 	uint64_t last_port;                                     /* netserver; 0: one port only */
 	/* global; -1: not asked, unless said */
 	struct nd_netperf_pair send_align, recv_align;   /* 8 */

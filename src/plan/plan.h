@@ -56,6 +56,8 @@ enum nd_payload {
 	ND_PAYLOAD_PATTERN,
 	ND_PAYLOAD_FILL_A, /* the letter A throughout, as NTttcp sends */
 	ND_PAYLOAD_FILL_B, /* the letter B, as its datagrams on Linux */
+	/* "netperf" and a zero, over and over */
+	ND_PAYLOAD_NETPERF,
 	ND_PAYLOAD_MAX
 };
 
@@ -87,6 +89,10 @@ struct nd_workload {
 	uint64_t total_bytes;    /* end after this many over all flows; 0: end by time */
 	uint64_t total_ops;      /* the same in transactions; never travels */
 	uint64_t ahead;          /* rr: requests under way beside the first; never travels */
+	/* rr: a datagram not answered by then is lost, 0: 1 s. crr: who does not take a connection is asked again.
+	 * Never travel. */
+	uint64_t patience_ns;
+	bool insists;
 	enum nd_spacing arrival; /* paced: gaps between requests; never travels */
 	uint64_t burn_steps;     /* load timed: busy work behind each operation; never travels */
 	uint64_t burst;          /* loads burst, under: messages of one; these four never travel */
@@ -111,6 +117,9 @@ struct nd_sockopts {
 	bool keepalive, has_priority; /* never travel, like the one before and the next one */
 	uint64_t priority;            /* SO_PRIORITY */
 	uint64_t pacing_bps; /* this end's kernel holds each flow to it; 0: no; never travels */
+	/* as sockets name them; never travel */
+	bool cork, fastopen, defer_accept, no_router, debug;
+	uint64_t multicast_ttl;
 };
 
 /* Where a stretch of flows goes; a receiver's: where it listens. They follow one another in the order of
@@ -204,6 +213,8 @@ struct nd_plan {
 	uint64_t busy_poll_us; /* SO_BUSY_POLL; 0: off */
 	uint64_t depth;        /* sends under way per flow, where the engine posts them; 0: one */
 	enum nd_payload payload;
+	/* its bytes instead, over and over; NULL: none; never travels */
+	const char *payload_file;
 	bool verify;
 	bool mptcp;
 	const char *pin; /* NULL: none; "auto"; "0,2-3" (this end's list) */
@@ -231,11 +242,13 @@ struct nd_plan {
 	uint64_t data_port;      /* flow k goes to data_port + k / flows_per_port; 0: .port */
 	uint64_t flows_per_port; /* 0: all to one port */
 	uint64_t source_port;    /* flow k comes from source_port + k; 0: any */
-	uint64_t goodbyes;       /* empty datagrams that end a flow, sent so many times; 0: none */
-	bool await_end;  /* senders of a stream wait for the peer's end of it; never travels */
-	bool open_ended; /* receiver: flows come as they like; workload[0].flows is room */
-	bool hold;       /* receiver: test after test */
-	bool keep_open;  /* sender: connections stay as they are until the test is over */
+	/* first and last source port that loads which connect take in turn; 0: any; never travel */
+	uint64_t turn_ports[2];
+	uint64_t goodbyes; /* empty datagrams that end a flow, sent so many times; 0: none */
+	bool await_end;    /* senders of a stream wait for the peer's end of it; never travels */
+	bool open_ended;   /* receiver: flows come as they like; workload[0].flows is room */
+	bool hold;         /* receiver: test after test */
+	bool keep_open;    /* sender: connections stay as they are until the test is over */
 	const char *interrupts;  /* count interrupts of lines with this text; NULL: none */
 	const char *counted_nic; /* count packets of this interface; NULL: the test's own */
 	struct nd_exits exits;   /* never travels */

@@ -97,6 +97,7 @@ struct nd_worker {
 	void *load_states;     /* owned: one block for all flows */
 	size_t state_bytes;
 	uint64_t flow_n, closed_n;  /* flows, not slots; of them, done */
+	uint64_t ports_used;        /* source ports taken in turn so far */
 	struct nd_seq *seqs;        /* owned: datagram receivers */
 	void *frame_states;         /* owned: two for each slot; NULL: the frame has none */
 	struct nd_samples *samples; /* owned; NULL: none are kept. Drained by the sampler. */
@@ -205,7 +206,10 @@ void nd_layout_done(struct nd_worker *w);
 /* route.c */
 void nd_route_peer(const struct nd_run *r, uint64_t flow, struct nd_addr *ret);
 bool nd_route_source(const struct nd_run *r, uint64_t flow, const struct nd_addr *peer,
-		     struct nd_addr *ret); /* false: any */
+		     struct nd_addr *ret);
+/** nd_route_port() - the flow's source address, any where it has none, with @port. */
+void nd_route_port(const struct nd_run *r, uint64_t flow, const struct nd_addr *peer, uint64_t port,
+		   struct nd_addr *ret); /* false: any */
 /* worker.c */
 void *nd_worker_main(void *worker);
 void nd_worker_publish(struct nd_worker *w, enum nd_worker_state state);

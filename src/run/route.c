@@ -21,6 +21,16 @@ static void any_of(int family, struct nd_addr *ret)
 	ret->u.sa.sa_family = (sa_family_t)family;
 }
 
+void nd_route_port(const struct nd_run *r, uint64_t flow, const struct nd_addr *peer, uint64_t port,
+		   struct nd_addr *ret)
+{
+	if (r->cfg.from_n)
+		*ret = r->cfg.from[flow % r->cfg.from_n];
+	else
+		any_of(peer->u.sa.sa_family, ret);
+	nd_addr_set_port(ret, (uint16_t)port);
+}
+
 bool nd_route_source(const struct nd_run *r, uint64_t flow, const struct nd_addr *peer,
 		     struct nd_addr *ret)
 {

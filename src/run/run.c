@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The main thread's side of a run: make it, give it sockets, start, watch, end it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,35 @@ static void wake_all(struct nd_run *r)
 		(void)!write(r->sampler_fd, &one, sizeof(one));
 }
 
+/* What the file holds, from its beginning, over and over. */
+static int fill_from_file(const char *path, uint8_t *buf, size_t size, struct nd_err *err)
+{
+	nd_auto_fd int fd =
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe may have no writer */
+	size_t n = 0;
+	ssize_t r = 1;
+
+	if (fd < 0)
+		return nd_sysfail(err, "payload from '%.80s'", path);
+	while (n < size && r != 0) {
+		r = read(fd, buf + n, size - n);
+		if (r < 0 && errno != EINTR)
+			return nd_sysfail(err, "payload from '%.80s'", path);
+		n += r > 0 ? (size_t)r : 0;
+	}
+	if (n == 0)
+		return nd_fail(err, -ENODATA, "payload from '%.80s': nothing is in it", path);
+	for (size_t i = n; i < size; i++)
+		buf[i] = buf[i - n];
+	return 0;
+}
+
 /* The bytes that are sent: made once, shared by all workers, touched before the run. */
 static int make_buffers(struct nd_run *r, struct nd_err *err)
 {
+	const char *file = r->cfg.plan->payload_file;
+	int e = 0;
+
 	for (unsigned i = 0; i < r->lane_n; i++) {
 		const struct nd_workload *wl = r->lanes[i].workload;
 		uint64_t most =
@@ -51,6 +78,10 @@ static int make_buffers(struct nd_run *r, struct nd_err *err)
 			r->lanes[i].frame->prepare(r->tx_buf[i], r->tx_size[i],
 						   r->cfg.plan->payload, nd_now_ns());
 		}
+		if (r->tx_buf[i] && file)
+			e = fill_from_file(file, r->tx_buf[i], r->tx_size[i], err);
+		if (e < 0)
+			return e;
 	}
 	return 0;
 }

@@ -22,6 +22,8 @@ enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, EVENTS = 256 };
 
 #define PATIENCE_NS (5 * ND_NS_PER_S) /* for a plan that does not say */
 
+#define PORT_TRIES 64 /* source ports that are taken by others, before the load waits a moment */
+
 #define RETRY_NS (100 * ND_NS_PER_MS) /* behind a refusal */
 
 enum opening { OPENING_NONE, OPENING_CONNECT, OPENING_REFUSED, OPENING_ANSWER, OPENING_DONE };
@@ -154,14 +156,34 @@ static int connect_flow(const struct nd_worker *w, struct nd_flow *f, const stru
 		       err);
 }
 
+/* From the next port of this worker's share of them: each has every so many-th. */
+static int connect_in_turn(struct nd_worker *w, struct nd_flow *f, const struct nd_sockopts *o)
+{
+	const struct nd_plan *p = w->run->cfg.plan;
+	uint64_t n = p->turn_ports[1] - p->turn_ports[0] + 1;
+	uint64_t at = w->index + w->ports_used++ * w->run->worker_n;
+	struct nd_addr to, from;
+	struct nd_err why;
+
+	nd_route_peer(w->run, f->tx.flow, &to);
+	nd_route_port(w->run, f->tx.flow, &to, p->turn_ports[0] + at % n, &from);
+	return nd_open(lane_of(w, f)->transport, o, &to, &from, w->run->cfg.dev, &f->fd, &why);
+}
+
 int nd_setup_connect(struct nd_io *io, struct nd_flow *f)
 {
 	struct nd_sockopts o = io->plan->sock;
+	struct nd_worker *w = io->run;
 	struct nd_err why;
+	int r = -EADDRINUSE;
 
 	if (nd_io_may_wait(io, f))
 		o.patience_us = ND_PATIENCE_NS / ND_NS_PER_US;
-	return connect_flow(io->run, f, &o, &why);
+	if (!io->plan->turn_ports[0])
+		return connect_flow(w, f, &o, &why);
+	for (int i = 0; i < PORT_TRIES && (r == -EADDRINUSE || r == -EADDRNOTAVAIL); i++)
+		r = connect_in_turn(w, f, &o);
+	return r;
 }
 
 static int start_flow(struct opener *o, uint32_t slot)

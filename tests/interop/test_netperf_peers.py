@@ -3,6 +3,7 @@
 import signal
 import socket
 import struct
+import time
 
 import pytest
 
@@ -330,6 +331,97 @@ def test_client_passes_its_options_on(host, netperf):
             "0003e800 00002000 00000200 00000010 00000005 ffffffff 80000029")
         assert (s.request.port, s.request.priority, s.request.tos) == (7002, 4, 0xa0)
         assert (s.request.cc, s.request.file) == ("reno", "/etc/group")
+
+
+def test_client_sends_what_a_file_holds(host, netperf, tmp_path):
+    """Over and over; without a file it is the original's pattern."""
+    (tmp_path / "fill").write_bytes(b"abc")
+    for words, wanted in (("-F", tmp_path / "fill"), b"abc"), ((), b"netperf\0"):
+        with Server(host) as s:
+            netperf(s, "TCP_STREAM", *words, "--", "-m", 24 * 100)
+            s.take()
+            s.hear()
+            s.reply()
+            sock = s._keep(s.data.accept()[0])
+            got = b""
+            while len(got) < 2400:
+                got += sock.recv(2400 - len(got))
+            assert got == wanted * (2400 // len(wanted))
+            sock.close()
+
+
+def test_client_does_not_begin_with_an_empty_file(host, netperf):
+    with Server(host) as s:
+        proc = netperf(s, "TCP_STREAM", "-F", "/dev/null")
+        s.take()
+        s.hear()
+        s.reply()
+        assert ended(proc, code=None) != 0
+        assert "'/dev/null': nothing is in it" in proc.stdout + proc.stderr
+
+
+@pytest.mark.parametrize("test", NEW)
+def test_client_connects_from_its_ports(host, netperf, test):
+    """One that somebody has is left out."""
+    with Server(host) as s:
+        taken = s._socket()
+        taken.bind(("0.0.0.0", 0))
+        first = min(taken.getsockname()[1], 65530)
+        proc = netperf(s, test, "--", "-p", f"{first},{first + 5}", length=-40)
+        s.take()
+        s.whole()
+        ended(proc)
+        ports = s.done["peers"]
+        assert ports <= set(range(first, first + 6)) - {taken.getsockname()[1]}
+        assert len(ports) >= 4 and s.done["transactions"] >= 40
+
+
+def test_client_insists(host, netperf):
+    """-U: the data port refuses at first."""
+    with Server(host) as s:
+        proc = netperf(s, "TCP_RR", "--", "-U")
+        s.take()
+        s.hear()
+        late = s.data = s._socket()
+        late.bind((s.address, 0))
+        s.listen = lambda: late.getsockname()[1]
+        s.reply()
+        assert s.is_silent(0.4)
+        late.listen(5)
+        s.serve()
+        s.results()
+        ended(proc)
+        assert s.done["transactions"] > 0
+
+
+def test_client_waits_as_long_as_asked(host, netperf):
+    """-e: a request is given up after so long, and the next one is sent."""
+    with Server(host) as s:
+        netperf(s, "UDP_RR", "--", "-e", "2", length=10)
+        s.take()
+        s.hear()
+        s.reply()
+        s.data.settimeout(10 * slow())
+        s.data.recv(100)
+        begun = time.monotonic()
+        assert s.data.recv(100) != b""
+        assert 1.9 < time.monotonic() - begun < 3.5 * slow()
+
+
+@pytest.mark.parametrize("test, words, calls", [
+    ("TCP_STREAM", ("-m", "1000"), "LOCAL_SEND_CALLS"), ("TCP_MAERTS", (), "LOCAL_RECV_CALLS"),
+    ("UDP_STREAM", ("-m", "1000", "-R", "1"), "LOCAL_SEND_CALLS")])
+def test_client_times_each_call(host, netperf, test, words, calls):
+    with Server(host) as s:
+        proc = netperf(s, test, "--", *words, "-k", "MIN_LATENCY,MEAN_LATENCY,P50_LATENCY,P99_LATENCY,"
+                       "MAX_LATENCY,STDDEV_LATENCY," + calls)
+        s.take()
+        s.whole()
+        ended(proc)
+    said = {k: float(v) for k, v in (row.split("=") for row in proc.stdout.split())}
+    assert 0 <= said["MIN_LATENCY"] <= said["P50_LATENCY"] <= said["P99_LATENCY"]
+    assert said["P99_LATENCY"] <= said["MAX_LATENCY"] and said["MIN_LATENCY"] <= said["MEAN_LATENCY"]
+    assert said["STDDEV_LATENCY"] >= 0 and 0 < said["MEAN_LATENCY"] * said[calls] < 3e6 * slow()
 
 
 def test_client_says_its_passphrase(host, netperf):

@@ -325,6 +325,9 @@ static void payloads(void **state)
 		assert_int_equal(b[i], 0);
 	nd_payload_fill(b, sizeof(b), ND_PAYLOAD_PATTERN, 7);
 	assert_int_equal(nd_pattern_check(b, sizeof(b), 0, 0), 0);
+	nd_payload_fill(b, sizeof(b), ND_PAYLOAD_NETPERF, 7);
+	assert_memory_equal(b, "netperf\0netperf\0net", 19);
+	assert_memory_equal(b + 992, "netperf\0n", 9);
 }
 
 static void finds_by_name(void **state)

@@ -83,6 +83,15 @@ static const struct row no_port[] = {
 	{ CLOSED(-ECONNREFUSED, S),    FINISH, NONE },
 	END
 };
+/* Who does not take a connection is asked again; who breaks one off has ended the test all the same. */
+static const struct row insists[] = {
+	{ START(S),                    OPEN(0), NONE },
+	{ CLOSED(-ECONNREFUSED, S),    OPEN(S + MS), NONE },
+	{ CLOSED(-ETIMEDOUT, 2 * S),   OPEN(2 * S + MS), NONE },
+	{ OPENED(3 * S),               SEND(3), NONE },
+	{ CLOSED(-ECONNRESET, 3 * S),  FINISH, NONE },
+	END
+};
 static const struct row cut_short[] = {
 	{ START(S),               OPEN(0), NONE },
 	{ OPENED(S + 7),          SEND(3), NONE },
@@ -164,6 +173,7 @@ static const struct script scripts[] = {
 	{ "asks",           "crr", { .request_bytes = 3, .response_bytes = 5 }, { .active = true }, asks },
 	{ "asks twice",     "crr", { .total_ops = 2 }, { .active = true, .ops = 2 }, asks_twice },
 	{ "no port",        "crr", { .flows = 1 }, { .active = true }, no_port },
+	{ "insists",        "crr", { .request_bytes = 3, .response_bytes = 5, .insists = true }, { .active = true }, insists },
 	{ "cut short",      "crr", { .request_bytes = 3, .response_bytes = 5 }, { .active = true }, cut_short },
 	{ "answers",        "crr", { .request_bytes = 3, .response_bytes = 5 }, { .active = false }, answers },
 	{ "answers once",   "crr", { .request_bytes = 3, .response_bytes = 5, .total_ops = 1 }, { .ops = 1 }, answers_once },

@@ -249,6 +249,13 @@ static const struct row asking_datagrams[] = {
 	{ GOT_AS(0, 2 * S + 20),    SEND(1, 20, 0), NOTE(10, 0) },       /* answers without numbers */
 	END
 };
+static const struct row patient_datagrams[] = {
+	{ START(S),                 SEND(1, 20, 0), NONE },
+	{ SENT_AS(1, S + 5),        RECV_TO(20, 4 * S), NONE },
+	{ TIME(4 * S),              SEND(1, 20, 0), NONE },
+	{ SENT_AS(2, 4 * S + 5),    RECV_TO(20, 7 * S), NONE },
+	END
+};
 static const struct row answering_datagrams[] = {
 	{ START(S),                 RECV(1, 20), NONE },
 	{ GOT_AS(1, S),             REPLY(20), NONE },
@@ -284,6 +291,8 @@ static const struct script scripts[] = {
 	  { .active = true, .bytes = 23, .batch_max = 64, .datagram = true }, asking_datagrams_exactly },
 	{ "open schedule", "rr", RR(0, 100), { .active = true, .batch_max = 1 }, open_schedule },
 	{ "answering", "rr", RR(0, 0), { .batch_max = 1 }, answering },
+	{ "asking, patient", "rr", { .request_bytes = 20, .response_bytes = 20, .patience_ns = 3 * S, .flows = 1 },
+	  { .active = true, .batch_max = 64, .datagram = true }, patient_datagrams },
 	{ "asking, datagrams", "rr", RR_DATAGRAM, { .active = true, .batch_max = 64, .datagram = true }, asking_datagrams },
 	{ "answering, datagrams", "rr", RR_DATAGRAM, { .batch_max = 64, .datagram = true }, answering_datagrams },
 };

@@ -50,6 +50,31 @@ static void walk(bool active, const struct row *rows, size_t n)
 	free(other);
 }
 
+/* Datagrams, too, are sent and read one by one, or the time would be that of many. */
+static void times_each_datagram(void **state)
+{
+	const struct nd_load *timed = nd_load_find("timed");
+	const struct nd_workload w = { .message_bytes = 100, .flows = 1 };
+
+	(void)state;
+	for (int active = 0; active < 2; active++) {
+		const struct nd_load_cfg cfg = {
+			.workload = &w, .active = active, .batch_max = 64, .datagram = true
+		};
+		const struct nd_event ev = { .what = ND_HAP_START, .now_ns = 10 };
+		void *own = calloc(1, timed->state_bytes);
+		struct nd_step step;
+		struct nd_note note;
+
+		assert_non_null(own);
+		assert_int_equal(timed->init(own, &cfg), 0);
+		timed->next(own, &ev, &step, &note);
+		assert_int_equal(step.op, active ? ND_OP_SEND : ND_OP_RECV);
+		assert_int_equal(step.count, 1);
+		free(own);
+	}
+}
+
 static void times_operations(void **state)
 {
 	static const struct row sender[] = { { ND_HAP_START, 0, 10, 0 },
@@ -68,7 +93,8 @@ static void times_operations(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = { cmocka_unit_test(times_operations) };
+	static const struct CMUnitTest tests[] = { cmocka_unit_test(times_operations),
+						   cmocka_unit_test(times_each_datagram) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
 }

@@ -258,6 +258,37 @@ static void sets_tcp_options(void **state)
 	}
 }
 
+/* What other tools' command lines ask of sockets. */
+static void sets_rare_options(void **state)
+{
+	static const struct nd_sockopts o = { .cork = true,
+					      .no_router = true,
+					      .fastopen = true,
+					      .defer_accept = true },
+					plain = { 0 }, many = { .multicast_ttl = 7 };
+	const struct nd_transport *tcp = nd_transport_find("tcp"), *udp = nd_transport_find("udp");
+	struct nd_addr at;
+	struct nd_err err = { 0 };
+	nd_auto_fd int door = -1, other = -1, fd = fresh(tcp, AF_INET), mine = fresh(udp, AF_INET);
+
+	(void)state;
+	assert_int_equal(tcp->prepare(fd, AF_INET, &o, &err), 0);
+	assert_int_equal(nd_sock_get(fd, IPPROTO_TCP, TCP_CORK), 1);
+	assert_int_equal(nd_sock_get(fd, SOL_SOCKET, SO_DONTROUTE), 1);
+	assert_int_equal(udp->prepare(mine, AF_INET, &many, &err), 0);
+	assert_int_equal(nd_sock_get(mine, IPPROTO_IP, IP_MULTICAST_TTL), 7);
+	parse("127.0.0.1", &at);
+	assert_int_equal(nd_bound(tcp, &o, &at, true, &door, &err), 0);
+	assert_true(nd_sock_get(door, IPPROTO_TCP, TCP_FASTOPEN) > 0);
+	assert_true(nd_sock_get(door, IPPROTO_TCP, TCP_DEFER_ACCEPT) > 0);
+	assert_int_equal(nd_bound(tcp, &plain, &at, true, &other, &err), 0);
+	assert_int_equal(nd_sock_get(other, IPPROTO_TCP, TCP_DEFER_ACCEPT), 0);
+	own_address(door, &at);
+	nd_close_p(&fd);
+	assert_true(nd_open(tcp, &o, &at, NULL, NULL, &fd, &err) >= 0);
+	assert_int_equal(nd_sock_get(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT), 1);
+}
+
 struct bad_case {
 	struct nd_sockopts o;
 	const char *word; /* in the sentence */
@@ -481,6 +512,7 @@ int main(void)
 		cmocka_unit_test(says_what_fails),
 		cmocka_unit_test(refused_is_told),
 		cmocka_unit_test(sets_tcp_options),
+		cmocka_unit_test(sets_rare_options),
 		cmocka_unit_test(bad_options_are_refused),
 		cmocka_unit_test(sets_udp_options),
 		cmocka_unit_test(looks_into_multipath),

@@ -127,6 +127,22 @@ static const struct option_case options[] = {
 	{ "-N", B(no_control, true) },                 { "-N", I(data_port.remote, 9) },
 	{ "-N -t TCP_RR", I(data_port.remote, 7) },    { "-N -t TCP_MAERTS", I(data_port.remote, 19) },
 	{ "-Z secret", T(passphrase, "secret") },      { "", T(passphrase, NULL) },
+	/* what sockets and loads are told */
+	{ "-- -C", PB(sock.cork, true) },              { "", PB(sock.cork, false) },
+	{ "-t UDP_STREAM -- -C", PB(sock.cork, false) }, { "-- -F", PB(sock.fastopen, true) },
+	{ "-t TCP_MAERTS -- -F", PB(sock.fastopen, false) }, { "-t TCP_CRR -- -F", PB(sock.fastopen, true) },
+	{ "-- -R 0", PB(sock.no_router, true) },       { "-- -R 1", PB(sock.no_router, false) },
+	{ "-t UDP_STREAM", PB(sock.no_router, false) }, { "-- -g", PB(sock.debug, true) },
+	{ "-- -a", B(defer_accept, true) },            { "-- -B", B(pktinfo, true) },
+	{ "-t UDP_STREAM -- -l 7", PU(sock.multicast_ttl, 7) }, { "", PU(sock.multicast_ttl, 0) },
+	{ "-t UDP_RR -- -e 3", PU(workload[0].patience_ns, 3 * S) }, { "-t UDP_RR", PU(workload[0].patience_ns, 0) },
+	{ "-t TCP_CRR -- -U", PB(workload[0].insists, true) }, { "-- -U", PU(refused_ns, 60 * S) },
+	{ "", PU(refused_ns, 0) },                     { "-t TCP_CRR -- -p 9000,9015", PU(turn_ports[1], 9015) },
+	{ "-t TCP_CRR -- -p 9000", PU(turn_ports[0], 9000) }, { "-t TCP_CC -- -p 9000,9015", PU(turn_ports[0], 9000) },
+	{ "-t TCP_RR -- -p 9000,9015", PU(turn_ports[0], 0) }, { "-F /dev/zero", PT(payload_file, "/dev/zero") },
+	{ "", PE(enum nd_payload, payload, ND_PAYLOAD_NETPERF) }, { "", PT(payload_file, NULL) },
+	{ "-j", PT(workload[0].load, "timed") },       { "", PT(workload[0].load, "stream") },
+	{ "-j -t TCP_RR", PT(workload[0].load, "rr") }, { "-- -o max_latency", PT(workload[0].load, "timed") },
 	/* the test */
 	{ "", E(enum nd_netperf_test, test, ND_NP_TCP_STREAM) }, { "-t udp_rr", E(enum nd_netperf_test, test, ND_NP_UDP_RR) },
 	{ "-tTCP_CC", E(enum nd_netperf_test, test, ND_NP_TCP_CC) }, { "-t omni", E(enum nd_netperf_test, test, ND_NP_OMNI) },
@@ -408,6 +424,7 @@ struct refusal_case {
 
 /* clang-format off */
 static const struct refusal_case refusals[] = {
+	{ "netperf -- -l 256", 1, "-l: '256' is outside 0..255" },
 	{ "netperf -x", 1, "unknown option '-x'" },
 	{ "netperf --paralel 3", 1, "did you mean '--parallel'?" },
 	{ "netperf --parallel 0", 1, "outside" },

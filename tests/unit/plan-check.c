@@ -112,7 +112,7 @@ ROW(sndbuf, p->sock.sndbuf_bytes = UINT64_MAX - 1, "--sndbuf: '18446744073709551
 ROW(rcvbuf, p->sock.rcvbuf_bytes = 1ull << 31, "--rcvbuf: '2Gi' is outside 0..2147483647")
 ROW(mss, p->sock.mss_bytes = 65536, "--mss: '64Ki' is outside 0..65535")
 ROW(dscp, p->sock.dscp = 64, "--dscp: '64' is outside 0..63")
-ROW(payload, p->payload = ND_PAYLOAD_MAX, "--payload: '5' is outside 0..4")
+ROW(payload, p->payload = ND_PAYLOAD_MAX, "--payload: '6' is outside 0..5")
 ROW(verify, p->verify = true, "--verify needs --payload pattern")
 ROW(mptcp_udp, (p->mptcp = true, w->transport = "udp"), "--mptcp and -u exclude each other")
 ROW(group, (p->group = "a b", p->group_expect = 2, p->group_wait_ns = S), NULL)
