@@ -238,17 +238,17 @@ struct nd_plan {
 	const char *dialect; /* dialects.def; NULL: native */
 	const void *face;    /* settings of that face alone, in the arena; NULL: none */
 	const struct nd_table *face_table;
+	/* first and last source port that loads which connect take in turn; 0: any; never travel */
+	uint64_t turn_ports[2];
 	struct nd_list targets;  /* of struct nd_target; empty: .host for all */
 	uint64_t data_port;      /* flow k goes to data_port + k / flows_per_port; 0: .port */
 	uint64_t flows_per_port; /* 0: all to one port */
 	uint64_t source_port;    /* flow k comes from source_port + k; 0: any */
-	/* first and last source port that loads which connect take in turn; 0: any; never travel */
-	uint64_t turn_ports[2];
-	uint64_t goodbyes; /* empty datagrams that end a flow, sent so many times; 0: none */
-	bool await_end;    /* senders of a stream wait for the peer's end of it; never travels */
-	bool open_ended;   /* receiver: flows come as they like; workload[0].flows is room */
-	bool hold;         /* receiver: test after test */
-	bool keep_open;    /* sender: connections stay as they are until the test is over */
+	uint64_t goodbyes;       /* empty datagrams that end a flow, sent so many times; 0: none */
+	bool await_end;  /* senders of a stream wait for the peer's end of it; never travels */
+	bool open_ended; /* receiver: flows come as they like; workload[0].flows is room */
+	bool hold;       /* receiver: test after test */
+	bool keep_open;  /* sender: connections stay as they are until the test is over */
 	const char *interrupts;  /* count interrupts of lines with this text; NULL: none */
 	const char *counted_nic; /* count packets of this interface; NULL: the test's own */
 	struct nd_exits exits;   /* never travels */
