@@ -241,7 +241,7 @@ _netdyno() {
 		-v) words='' ;;
 		-B) words='' ;;
 		--format) words='text json xml csv hdr' ;;
-		*) words='-H -p -L -4 -6 -N -Z -t -l -s -i -I -r -b -w --parallel -T -c -C -y -Y -S -F -a -A -o -O -W -n -D -f -P -v -B -j -d -V --format -h --help --version' ;;
+		*) words='-H -p -L -4 -6 -N -Z -t -l -s -i -I -r -b -w --parallel --losses -T -c -C -y -Y -S -F -a -A -o -O -W -n -D -f -P -v -B -j -d -V --format -h --help --version' ;;
 		esac
 		;;
 	netserver)

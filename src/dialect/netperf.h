@@ -36,6 +36,9 @@ enum {
 #define ND_NP_CPU_RATE     0x42c80000u /* 100.0: ticks of a second */
 #define ND_NP_FROM_STAT    8u          /* CPU times are from /proc/stat */
 #define ND_NP_PHRASE_BYTES 648u
+/* Among our own ends, where others leave zeros: the client asks where datagrams were lost, the server tells. */
+#define ND_NP_ASK_LOSS  0x6e640001u
+#define ND_NP_TELL_LOSS 0x6e640002u
 
 enum nd_np_flags {
 	ND_NP_NODELAY = 1u << 0,
@@ -59,6 +62,7 @@ struct nd_np_request {
 	uint64_t recv_avoid, send_avoid, send_dirty, recv_dirty, recv_clean, port, family, kind;
 	uint64_t protocol, direction, client_port, burst, interval_us, priority, tos;
 	uint64_t nodelay, measure; /* of the old kinds; flags elsewhere */
+	uint64_t more;             /* ND_NP_ASK_LOSS */
 	uint8_t client_ip[16], server_ip[16], cc[16], file[32];
 };
 
@@ -74,6 +78,8 @@ struct nd_np_results {
 	uint64_t method, cpus, peak_id, peak, retransmits;
 	uint64_t bytes;  /* old streams: a double's bits */
 	uint64_t volume; /* other old kinds */
+	/* ND_NP_TELL_LOSS: drops of the test's socket, and of the whole machine; ND_NP_NONE: not known */
+	uint64_t more, own_drops, buffer_drops, no_port, checksum, backlog_drops, nic_drops;
 	uint8_t cc[16];
 };
 

@@ -128,6 +128,8 @@ int nd_np_ask(struct nd_np *d, unsigned link, uint8_t *message)
 	};
 
 	(void)link; /* all flows ask for the same */
+	if (n->losses || n->parallel > 1)
+		q.more = ND_NP_ASK_LOSS;
 	put_sizes(d, &q);
 	put_place(d, &q);
 	if (!d->kind->says_all) { /* the old kinds know no -1 there */
@@ -316,6 +318,33 @@ static const char *cc_of(struct nd_np *d, const uint8_t cc[16])
 	return text[0] ? nd_arena_dup(&d->kept, text) : NULL;
 }
 
+static uint64_t told(uint64_t word)
+{
+	return word == ND_NP_NONE ? ND_UNKNOWN : word;
+}
+
+/* Of several flows' servers: each counts its own socket, and all the same machine. */
+static void take_most(uint64_t *to, uint64_t word)
+{
+	uint64_t n = told(word);
+
+	if (n != ND_UNKNOWN)
+		*to = *to == ND_UNKNOWN ? n : ND_MAX(*to, n);
+}
+
+static void take_losses(struct nd_machine *m, struct nd_totals *t, const struct nd_np_results *r)
+{
+	if (r->more != ND_NP_TELL_LOSS)
+		return;
+	if (told(r->own_drops) != ND_UNKNOWN)
+		add(&t->rx_dropped, r->own_drops);
+	take_most(&m->udp_rcvbuf_errors, r->buffer_drops);
+	take_most(&m->udp_no_ports, r->no_port);
+	take_most(&m->udp_in_csum_errors, r->checksum);
+	take_most(&m->softnet_dropped, r->backlog_drops);
+	take_most(&m->nic_rx_dropped, r->nic_drops);
+}
+
 int nd_np_take_results(struct nd_np *d, const struct nd_np_results *r)
 {
 	struct nd_netperf_said *said = &d->set->said;
@@ -328,6 +357,7 @@ int nd_np_take_results(struct nd_np *d, const struct nd_np_results *r)
 		return -ENOMEM;
 	part = d->peer_side->parts.v;
 	take_totals(d, r, seconds, &part->run);
+	take_losses(&d->peer_side->machine, &part->run, r);
 	part->window = part->run;
 	said->remote_elapsed_s = part->run.seconds;
 	said->remote_recv_calls = as_said(part->run.rx_calls);

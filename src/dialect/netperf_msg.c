@@ -24,7 +24,7 @@ static const struct nd_bin_row omni_ask[] = {
 	N(rcvbuf), N(recv_bytes), N(recv_align), N(recv_offset), N(recv_width), N(response),
 	N(flags), N(cpu_rate), N(length), N(recv_avoid), N(send_avoid), N(send_dirty), N(recv_dirty), N(recv_clean),
 	N(port), N(family), N(kind), N(protocol), N(direction), N(client_port), N(burst), N(interval_us),
-	T(client_ip, 16), T(server_ip, 16), N(priority), N(tos), T(cc, 16), T(file, 32), GAP(448), END
+	T(client_ip, 16), T(server_ip, 16), N(priority), N(tos), T(cc, 16), T(file, 32), GAP(444), N(more), END
 };
 static const struct nd_bin_row stream_ask[] = {
 	HEAD,
@@ -83,7 +83,8 @@ static const struct nd_bin_row omni_results[] = {
 	HEAD,
 	N(rx_high), N(rx_low), N(rx_calls), N(rcvbuf), N(tx_high), N(tx_low), N(tx_calls), N(sndbuf), N(failed),
 	N(transactions), N(elapsed), N(cpu), N(user), N(system), N(iowait), N(irq), N(softirq), N(demand), N(method),
-	N(cpus), N(peak_id), N(peak), GAP(16), N(retransmits), GAP(160), T(cc, 16), GAP(364), END
+	N(cpus), N(peak_id), N(peak), GAP(16), N(retransmits), GAP(160), T(cc, 16), GAP(336),
+	N(more), N(own_drops), N(buffer_drops), N(no_port), N(checksum), N(backlog_drops), N(nic_drops), END
 };
 static const struct nd_bin_row stream_results[] = {
 	HEAD,

@@ -412,6 +412,26 @@ static void put_part(const struct nd_np *d, const struct nd_part *part, struct n
 		memcpy(r->cc, part->tcp.cc, strnlen(part->tcp.cc, sizeof(r->cc) - 1));
 }
 
+static uint64_t loss_word(uint64_t n)
+{
+	return n == ND_UNKNOWN ? ND_NP_NONE : ND_MIN(n, UINT32_MAX - 1);
+}
+
+/* For a client that asks: other tools' do not, and find zeros. */
+static void put_losses(const struct nd_side *side, const struct nd_part *part,
+		       struct nd_np_results *r)
+{
+	const struct nd_machine *m = &side->machine;
+
+	r->more = ND_NP_TELL_LOSS;
+	r->own_drops = loss_word(part->run.rx_dropped);
+	r->buffer_drops = loss_word(m->udp_rcvbuf_errors);
+	r->no_port = loss_word(m->udp_no_ports);
+	r->checksum = loss_word(m->udp_in_csum_errors);
+	r->backlog_drops = loss_word(m->softnet_dropped);
+	r->nic_drops = loss_word(m->nic_rx_dropped);
+}
+
 void nd_np_results(struct nd_np *d, const struct nd_side *side, uint8_t *message)
 {
 	struct nd_np_results r = {
@@ -424,6 +444,8 @@ void nd_np_results(struct nd_np *d, const struct nd_side *side, uint8_t *message
 
 	if (part)
 		put_part(d, part, &r);
+	if (part && d->request.more == ND_NP_ASK_LOSS && d->asked.datagram)
+		put_losses(side, part, &r);
 	if (side && (d->request.flags & ND_NP_MEASURE)) {
 		uint64_t online = known(side->host.cpus_online);
 

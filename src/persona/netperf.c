@@ -68,6 +68,9 @@ static const struct nd_opt run_rows[] = {
 	  .max = MAX_PARALLEL, .preset = "1", .metavar = "N", .common = true,
 	  .help = "so many flows of one process, in one result",
 	  .more = "This is not in netperf. Every flow has a control connection of its own, to any netserver." },
+	{ .name = "losses", .type = ND_OPT_FLAG, AT(bool, n.losses), .common = true,
+	  .help = "UDP_STREAM: one more row, where datagrams were lost",
+	  .more = "This is not in netperf. Only our netserver tells of its end; --parallel has that row anyway." },
 	{ 0 }
 };
 

@@ -332,26 +332,51 @@ static void skew(const struct nd_nprep *f, struct nd_str *out)
 	nd_str_add(out, "\n");
 }
 
-static void add_loss(struct nd_str *out, uint64_t n, const char *where)
+/* Stages of the ledger, in words that follow a number. */
+static const char *place_of(const char *stage)
 {
-	if (n != ND_UNKNOWN && n > 0)
-		nd_str_addf(out, ", %llu %s", (unsigned long long)n, where);
+	static const struct {
+		const char *stage, *words;
+	} places[] = {
+		{ "queueing discipline", "in the sender's queueing discipline" },
+		{ "interface out", "at the sender's interface" },
+		{ "interface in", "at the receiver's interface" },
+		{ "backlog of a CPU", "in the receiver's backlog" },
+		{ "no such port", "at no such port" },
+		{ "checksum", "by their checksums" },
+		{ "receive buffer full", "in receive buffers" },
+		{ "between, or not seen", "where no counter saw them" },
+	};
+
+	for (size_t i = 0; i < ND_COUNTOF(places); i++)
+		if (!strcmp(stage, places[i].stage))
+			return places[i].words;
+	return NULL;
 }
 
-/* Where datagrams were lost, as far as this end can see. */
+/* Our own addition: where datagrams were lost, by the counters of both ends as far as they are told. */
 static void lost(const struct nd_nprep *f, struct nd_str *out)
 {
+	bool asked = nd_face_bool(&f->face, "losses") || nd_face_u64(&f->face, "parallel") > 1;
 	const struct nd_direction *d = f->r->directions.n ? f->r->directions.v : NULL;
-	int64_t n = f->local.sends - f->remote.recvs;
+	const struct nd_ledger_row *row = d ? d->ledger.v : NULL;
+	uint64_t refused = d && d->loss.refused != ND_UNKNOWN ? d->loss.refused : 0;
 
-	if (nd_face_u64(&f->face, "parallel") < 2 || !d || n < 0 || !f->r->server)
+	if (!asked || !d || !f->r->server || d->loss.lost == ND_UNKNOWN)
 		return;
-	nd_str_addf(out, "%lld lost", LL(n));
-	add_loss(out, d->loss.qdisc_drops, "in the sender's queue");
-	add_loss(out, d->loss.sender_nic_drops, "at the sender's interface");
-	add_loss(out, d->loss.receiver_nic_drops, "at the receiver's interface");
-	add_loss(out, d->loss.receiver_backlog_drops, "in the receiver's backlog");
-	add_loss(out, d->loss.receive_buffer_drops, "in receive buffers");
+	nd_str_addf(out, "%llu lost", (unsigned long long)d->loss.lost);
+	for (uint64_t i = 0; i < d->ledger.n; i++) {
+		const char *place = row[i].stage ? place_of(row[i].stage) : NULL;
+
+		if (!place || row[i].lost_here == ND_UNKNOWN || row[i].lost_here == 0)
+			continue;
+		nd_str_addf(out, ", %llu %s", (unsigned long long)row[i].lost_here, place);
+		if (row[i].note && !strncmp(row[i].note, "maybe", 5))
+			nd_str_addf(out, " (%s)", row[i].note);
+	}
+	if (refused)
+		nd_str_addf(out, "; %llu more refused by the sender's socket",
+			    (unsigned long long)refused);
 	nd_str_add(out, "\n");
 }
 

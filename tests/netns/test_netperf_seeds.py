@@ -119,6 +119,31 @@ def test_a_client_of_one_byte_datagrams_is_small(served):
     assert proc.wait(20) == 0 and 0 < peak < 8 * 1024, peak
 
 
+def losses(said):
+    """What the third row tells: all that is lost, and how many where."""
+    found = re.search(r"(?m)^(\d+) lost((?:, \d+ [^,;\n]+)*)", said)
+    return int(found[1]), {where: int(n) for n, where in re.findall(r", (\d+) ([^,;]+)", found[2])}
+
+
+@pytest.mark.parametrize("words", ["--losses", "--parallel 4"])
+def test_where_datagrams_were_lost(served, words):
+    """Both ends' counters place them; nothing is told unless it is asked for."""
+    test = "-l 1 -t UDP_STREAM -P 0".split()
+    send = "-- -R 1 -m 1000".split()
+    said = served.a.run([*served.line, *test, *words.split(), *send, "-S", "2048"],
+                        timeout=60 * slow()).stdout
+    lost, places = losses(said)
+    assert lost == sum(places.values()) and places.get("in receive buffers", 0) > 0, said
+    served.a.run(f"tc qdisc add dev {served.a.dev} root tbf rate 8mbit burst 10k limit 10k".split(),
+                 check=True)
+    said = served.a.run([*served.line, *test, *words.split(), *send], timeout=60 * slow()).stdout
+    lost, places = losses(said)
+    assert lost == sum(places.values()), said
+    assert places["in the sender's queueing discipline"] > lost * 0.9, said
+    said = served.a.run([*served.line, *test, *send], timeout=60 * slow()).stdout
+    assert "lost" not in said and len(said.splitlines()) == 3, said
+
+
 @pytest.mark.plain
 @pytest.mark.parametrize("words, line", [("-t TCP_STREAM", 7), ("-t UDP_STREAM -- -m 100 -R 1", 6),
                                          ("-t TCP_RR", 7)])

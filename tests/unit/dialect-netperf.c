@@ -588,6 +588,75 @@ static void server_tells_cpu(void **state)
 	bench_free(b);
 }
 
+/* Where datagrams were lost: asked for by our own clients alone, told behind all that others know. */
+#define ASK_LOSS "280: 00000000 00000000 00000000 6e640001\n"
+#define TELL_LOSS                                    \
+	"270: 00000000 6e640002 00000007 ffffffff\n" \
+	"280: 00000000 00000003 00000004 00000005\n"
+
+static void as_lossy(struct nd_side *side, struct nd_part *p)
+{
+	p->run.rx_messages = 100;
+	p->run.rx_dropped = 7;
+	side->machine.udp_no_ports = 0;
+	side->machine.udp_in_csum_errors = 3;
+	side->machine.softnet_dropped = 4;
+	side->machine.nic_rx_dropped = 5;
+}
+
+static void server_tells_losses(void **state)
+{
+	static const struct {
+		const char *ask;
+		bool tells;
+	} rows[] = { { ASK_UDP ASK_LOSS, true },
+		     { ASK_UDP, false },
+		     { ASK_STREAM ASK_LOSS, false } };
+
+	uint8_t wanted[MESSAGE];
+
+	(void)state;
+	from_rows(TELL_LOSS, wanted);
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct bench *b = server_at(rows[i].ask, 57251, 131072, 131072);
+
+		measured(b, as_lossy);
+		if (!rows[i].tells)
+			memset(wanted, 0, sizeof(wanted));
+		assert_memory_equal(b->sent + 292, wanted + 292, MESSAGE - 292);
+		from_rows(TELL_LOSS, wanted);
+		bench_free(b);
+	}
+}
+
+static void udp_losses(struct nd_netperf *n)
+{
+	udp(n);
+	n->losses = true;
+}
+
+static void client_reads_losses(void **state)
+{
+	struct bench *b = client_at(udp_losses, ANSWER_UDP);
+	const struct nd_part *p = client_reads(b, RESULTS_UDP_REAL TELL_LOSS);
+	const struct nd_machine *m = &b->peer_side->machine;
+
+	(void)state;
+	assert_int_equal(word_at(b->sent, 652), 0x6e640001);
+	assert_int_equal(p->run.rx_dropped, 7);
+	assert_int_equal(m->udp_rcvbuf_errors, ND_UNKNOWN);
+	assert_int_equal(m->udp_no_ports, 0);
+	assert_int_equal(m->udp_in_csum_errors, 3);
+	assert_int_equal(m->softnet_dropped, 4);
+	assert_int_equal(m->nic_rx_dropped, 5);
+	bench_free(b);
+	b = client_at(udp_losses, ANSWER_UDP); /* another server has left something there */
+	p = client_reads(b, RESULTS_UDP_REAL "280: 00000001 00000002 00000003 6e640001\n");
+	assert_int_equal(p->run.rx_dropped, ND_UNKNOWN);
+	assert_int_equal(b->peer_side->machine.udp_no_ports, ND_UNKNOWN);
+	bench_free(b);
+}
+
 static void as_large(struct nd_side *side, struct nd_part *p)
 {
 	(void)side;
@@ -737,6 +806,8 @@ int main(void)
 		cmocka_unit_test(client_reads_rr),
 		cmocka_unit_test(server_tells_stream),
 		cmocka_unit_test(server_tells_cpu),
+		cmocka_unit_test(server_tells_losses),
+		cmocka_unit_test(client_reads_losses),
 		cmocka_unit_test(server_tells_large_numbers),
 		cmocka_unit_test(old_kinds),
 		cmocka_unit_test(old_client),

@@ -113,6 +113,7 @@ static const struct {
 	  .face = { PACKETS, .interim_ns = ND_NS_PER_S } },
 	{ .name = "packets-cpu",      .fix = &packets, .face = { PACKETS, CPU, .verbosity = 2 } },
 	{ .name = "packets-less",     .fix = &packets, .face = { PACKETS, LOW, .verbosity = 0 } },
+	{ .name = "packets-losses",   .fix = &packets, .face = { PACKETS, .losses = true } },
 	{ .name = "packets-many",     .fix = &many_packets, .face = { PACKETS, .parallel = 64 } },
 	{ .name = "packets-keyval",   .fix = &packets,
 	  .face = { PACKETS, .style = ND_NP_KEYVAL, .selection = "all" } },
