@@ -147,7 +147,7 @@ struct nd_io {
 	struct nd_hist *rtt[ND_MAX_WORKLOADS];  /* rr: service times; NULL otherwise */
 	struct nd_hist *response[ND_MAX_WORKLOADS]; /* rr: from intended instants; or NULL */
 	struct nd_by_due due[ND_MAX_WORKLOADS];     /* requests with intended instants */
-	struct nd_hist *opened[ND_MAX_WORKLOADS];   /* what connections took to be made; or NULL */
+	struct nd_hist *parts[ND_MAX_WORKLOADS][ND_CONN_PARTS]; /* of connections' lives; or NULL */
 	/* round trips of the interval under way, beside those above; NULL: none */
 	struct nd_hist *interval[ND_MAX_WORKLOADS];
 	/* datagrams sent: ns from one call to the next, and how many each handed over; or NULL */

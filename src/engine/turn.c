@@ -40,8 +40,8 @@ static void take_note(struct nd_io *io, struct nd_flow *f, const struct nd_note 
 		ND_COUNT_FLOW(io, f, transactions, note->transactions);
 	if (note->lost)
 		ND_COUNT_FLOW(io, f, lost, note->lost);
-	if (note->opened_ns && io->opened[f->workload])
-		nd_hist_record(io->opened[f->workload], note->opened_ns);
+	if (note->part_ns && io->parts[f->workload][note->part])
+		nd_hist_record(io->parts[f->workload][note->part], note->part_ns);
 	if (note->due_ns) {
 		take_due(io, f->workload, note);
 		return;

@@ -15,6 +15,7 @@ struct crr {
 	uint64_t request, response; /* 0: none */
 	uint64_t left;              /* transactions; ND_UNKNOWN: by time */
 	uint64_t open_ns;           /* when the connection in hand began */
+	uint64_t part_ns;           /* when the part of it that goes on began */
 	uint8_t stage;              /* enum crr_stage */
 	bool active, stopping, insists;
 };
@@ -71,6 +72,13 @@ static void close_it(struct crr *s, struct nd_step *ret)
 	ret->op = ND_OP_CLOSE;
 }
 
+static void end_part(struct crr *s, enum nd_conn_part part, uint64_t now_ns, struct nd_note *note)
+{
+	note->part = part;
+	note->part_ns = now_ns - s->part_ns;
+	s->part_ns = now_ns;
+}
+
 static void count(struct crr *s, uint64_t now_ns, struct nd_note *note)
 {
 	note->transactions = 1;
@@ -90,6 +98,7 @@ static void active_closed(struct crr *s, const struct nd_event *ev, struct nd_st
 		open_next(s, ev->now_ns, ret);
 	} else if (ev->error == 0 && s->stage == CRR_ENDING) {
 		count(s, ev->now_ns, note);
+		end_part(s, ND_CONN_ENDED, ev->now_ns, note);
 		close_it(s, ret);
 	} else if (ev->error && is_passing) {
 		open_next(s, ev->now_ns + RETRY_NS, ret);
@@ -106,8 +115,8 @@ static void next_active(struct crr *s, const struct nd_event *ev, struct nd_step
 		open_next(s, 0, ret);
 		break;
 	case ND_HAP_OPENED:
-		s->open_ns = ev->begun_ns;
-		note->opened_ns = ev->now_ns - ev->begun_ns;
+		s->open_ns = s->part_ns = ev->begun_ns;
+		end_part(s, ND_CONN_OPENED, ev->now_ns, note);
 		if (s->request)
 			talk(s, true, s->request, ret);
 		else
@@ -117,6 +126,8 @@ static void next_active(struct crr *s, const struct nd_event *ev, struct nd_step
 		talk(s, false, s->response, ret);
 		break;
 	case ND_HAP_RECEIVED:
+		if (s->stage == CRR_HEARING) /* else it is more than was agreed upon */
+			end_part(s, ND_CONN_ANSWERED, ev->now_ns, note);
 		await_end(s, ret);
 		break;
 	case ND_HAP_CLOSED:

@@ -55,6 +55,14 @@ struct nd_event {
 	uint64_t seq;      /* SENT, RECEIVED: number of the last message, plus 1; 0: it had none */
 };
 
+/* Parts of a connection's life, each timed by the end that opens it. */
+enum nd_conn_part {
+	ND_CONN_OPENED,   /* from asking for it until it is there */
+	ND_CONN_ANSWERED, /* from then until the whole answer has come */
+	ND_CONN_ENDED,    /* from the answer, or from being there, to the peer's end */
+	ND_CONN_PARTS
+};
+
 /* What a load may tell its worker beyond the step: a round trip, for the histogram. 0: none. */
 struct nd_note {
 	uint64_t service_ns;  /* from actual send */
@@ -65,7 +73,8 @@ struct nd_note {
 		due_ns; /* the request's intended instant: in which window it counts; 0: it has none */
 	uint64_t late_ns; /* sent so much behind it, where .scheduled says so */
 	bool scheduled;
-	uint64_t opened_ns; /* a connection took so long to be made */
+	uint8_t part;     /* enum nd_conn_part: what .part_ns is of */
+	uint64_t part_ns; /* a part of a connection's life took so long */
 };
 
 /* Settings of one flow, worked out once from the plan. */

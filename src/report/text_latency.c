@@ -6,6 +6,7 @@
 #include "report/int.h"
 
 #define COLUMN 34 /* of one distribution */
+#define NARROW 14 /* of one without limits */
 
 static struct nd_line line_of(struct nd_str *out, const char *label)
 {
@@ -25,21 +26,34 @@ static void put_us(struct nd_str *out, double us)
 		nd_str_addc(out, '-', 1);
 }
 
-static void put_cell(struct nd_str *out, const struct nd_str *cell, bool last)
+/* The distributions that were measured, side by side. */
+struct columns {
+	const struct nd_times *v[4];
+	const char *head[4];
+	unsigned n;
+	bool is_life; /* all of a connection, then its parts: those without limits */
+};
+
+static void put_cell(struct nd_str *out, const struct columns *c, unsigned i, const char *text)
 {
-	nd_str_add(out, nd_str_text(cell));
-	if (!last && cell->len < COLUMN)
-		nd_str_addc(out, ' ', COLUMN - cell->len);
+	size_t width = c->is_life && i > 0 ? NARROW : COLUMN, n = strlen(text);
+
+	nd_str_add(out, text);
+	if (i + 1 < c->n && n < width)
+		nd_str_addc(out, ' ', width - n);
 }
 
 /* "25.1 us  (25.0 us to 25.3 us)" */
-static void put_quantile(struct nd_str *out, const struct nd_times *t, uint64_t i, bool last)
+static void put_quantile(struct nd_str *out, const struct columns *c, unsigned column, uint64_t i)
 {
+	const struct nd_times *t = c->v[column];
 	const struct nd_quantile_row *q = t->quantiles.v;
 	nd_auto_str cell = { 0 };
 
 	if (i >= t->quantiles.n || !isfinite(q[i].us)) {
 		nd_str_addc(&cell, '-', 1);
+	} else if (c->is_life && column > 0) {
+		put_us(&cell, q[i].us);
 	} else {
 		put_us(&cell, q[i].us);
 		nd_str_add(&cell, "  (");
@@ -48,27 +62,29 @@ static void put_quantile(struct nd_str *out, const struct nd_times *t, uint64_t 
 		put_us(&cell, q[i].high_us);
 		nd_str_addc(&cell, ')', 1);
 	}
-	put_cell(out, &cell, last);
+	put_cell(out, c, column, nd_str_text(&cell));
 }
 
-static void put_plain(struct nd_str *out, double us, bool last)
+static void put_plain(struct nd_str *out, const struct columns *c, unsigned column, double us)
 {
 	nd_auto_str cell = { 0 };
 
 	put_us(&cell, us);
-	put_cell(out, &cell, last);
+	put_cell(out, c, column, nd_str_text(&cell));
 }
-
-/* The distributions that were measured, side by side. */
-struct columns {
-	const struct nd_times *v[3];
-	const char *head[3];
-	unsigned n;
-};
 
 static bool has(const struct nd_times *t)
 {
 	return t->count > 0 && t->count != ND_UNKNOWN;
+}
+
+static void add_part(struct columns *c, const struct nd_times *t, const char *head)
+{
+	if (!has(t))
+		return;
+	c->v[c->n] = t;
+	c->head[c->n++] = head;
+	c->is_life = true;
 }
 
 static struct columns columns_of(const struct nd_latency *l)
@@ -83,21 +99,17 @@ static struct columns columns_of(const struct nd_latency *l)
 	c.head[c.n++] = l->open_loop      ? "service: from when it was sent"
 			: has(&l->opened) ? "all of it  (95 % limits)"
 					  : "service time  (95 % limits)";
-	if (has(&l->opened)) {
-		c.v[c.n] = &l->opened;
-		c.head[c.n++] = "connection made";
-	}
+	add_part(&c, &l->opened, "made");
+	add_part(&c, &l->answer, "answered");
+	add_part(&c, &l->ended, "ended");
 	return c;
 }
 
 static void put_heads(struct nd_str *out, const struct columns *c)
 {
 	nd_str_addf(out, "  %-13s", "Time");
-	for (unsigned i = 0; i < c->n; i++) {
-		nd_str_add(out, c->head[i]);
-		if (i + 1 < c->n)
-			nd_str_addc(out, ' ', COLUMN - strlen(c->head[i]));
-	}
+	for (unsigned i = 0; i < c->n; i++)
+		put_cell(out, c, i, c->head[i]);
 	nd_str_addc(out, '\n', 1);
 }
 
@@ -109,11 +121,10 @@ static void put_figures(struct nd_str *out, const struct columns *c, enum figure
 
 	nd_str_addf(out, "    %-11s", names[which]);
 	for (unsigned i = 0; i < c->n; i++)
-		put_plain(out,
+		put_plain(out, c, i,
 			  which == MIN   ? c->v[i]->min_us
 			  : which == MAX ? c->v[i]->max_us
-					 : c->v[i]->mean_us,
-			  i + 1 == c->n);
+					 : c->v[i]->mean_us);
 	nd_str_addc(out, '\n', 1);
 }
 
@@ -129,7 +140,7 @@ static void put_quantiles(struct nd_str *out, const struct columns *c)
 			return;
 		}
 		for (unsigned i = 0; i < c->n; i++)
-			put_quantile(out, c->v[i], k, i + 1 == c->n);
+			put_quantile(out, c, i, k);
 		nd_str_addc(out, '\n', 1);
 	}
 }

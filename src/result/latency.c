@@ -63,6 +63,12 @@ static const struct nd_field latency_rows[] = {
 	       "How far behind its schedule this program sent.", &nd_times_table),
 	ND_GROUP(struct nd_times, L, opened, 0, NULL,
 	       "From asking for a connection until it was there; count 0 where none is made in the test.", &nd_times_table),
+	ND_GROUP(struct nd_times, L, answer, 0, NULL,
+	       "From a connection being there to the last byte of the answer; count 0 where nothing is asked on connections "
+	       "made in the test.", &nd_times_table),
+	ND_GROUP(struct nd_times, L, ended, 0, NULL,
+	       "From the answer, or from a connection being there where nothing is asked, until its end came from the "
+	       "server, which closes first; count 0 where none is made in the test.", &nd_times_table),
 	ND_F64(L, near_40ms_ratio, ND_M_RATIO, 0, NULL,
 	       "Service times of 39 to 41 ms: what an acknowledgement that is held back costs."),
 	ND_ROWS_END

@@ -32,7 +32,8 @@ struct nd_latency {
 	/* the whole run: sent = answered + lost; a stop leaves some open */
 	uint64_t sent, answered, lost;
 	double lost_ratio;
-	struct nd_times service, response, late, opened; /* .count 0: not measured */
+	struct nd_times service, response, late; /* .count 0: not measured */
+	struct nd_times opened, answer, ended;   /* of connections made in the test: their parts */
 	double near_40ms_ratio; /* service times of 39 to 41 ms, which delayed ACKs make */
 	/* for exports; buckets in the result's arena, not in rows */
 	struct nd_hist_view service_hist, response_hist;

@@ -109,9 +109,9 @@ struct nd_worker {
 	/* round trips of the measured window, and all others; io.rtt points to the one in use */
 	struct nd_hist *rtt_window[ND_MAX_WORKLOADS], *rtt_rest[ND_MAX_WORKLOADS];
 	/* of the window */
-	struct nd_hist *response[ND_MAX_WORKLOADS], *late[ND_MAX_WORKLOADS],
-		*made[ND_MAX_WORKLOADS];
-	struct nd_beat beat[ND_MAX_WORKLOADS][ND_BEATS]; /* NULL hist: none here */
+	struct nd_hist *response[ND_MAX_WORKLOADS], *late[ND_MAX_WORKLOADS];
+	struct nd_hist *parts[ND_MAX_WORKLOADS][ND_CONN_PARTS]; /* NULL: nothing is opened here */
+	struct nd_beat beat[ND_MAX_WORKLOADS][ND_BEATS];        /* NULL hist: none here */
 	/* datagrams sent in the measured window; NULL: none here */
 	struct nd_hist *gap[ND_MAX_WORKLOADS], *burst[ND_MAX_WORKLOADS];
 	struct nd_net_facts

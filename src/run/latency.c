@@ -43,7 +43,7 @@ static const char *clock_source(struct nd_arena *a)
 	return nd_arena_dupn(a, text, strcspn(text, "\n"));
 }
 
-enum kind { SERVICE, RESPONSE, LATE, OPENED };
+enum kind { SERVICE, RESPONSE, LATE, OPENED, ANSWERED, ENDED };
 
 static const struct nd_hist *hist_of(const struct nd_worker *w, unsigned lane, enum kind kind)
 {
@@ -55,7 +55,7 @@ static const struct nd_hist *hist_of(const struct nd_worker *w, unsigned lane, e
 	case LATE:
 		return w->late[lane];
 	default:
-		return w->made[lane];
+		return w->parts[lane][kind - OPENED + ND_CONN_OPENED];
 	}
 }
 
@@ -94,10 +94,10 @@ static int fill(const struct nd_run *r, unsigned lane, enum kind kind, struct nd
 		struct nd_latency *l)
 {
 	ND_CLEANUP(nd_hist_view_done) struct nd_hist_view v = { .min_ns = UINT64_MAX };
-	struct nd_times *const times[] = { [SERVICE] = &l->service,
-					   [RESPONSE] = &l->response,
-					   [LATE] = &l->late,
-					   [OPENED] = &l->opened };
+	struct nd_times *const times[] = {
+		[SERVICE] = &l->service, [RESPONSE] = &l->response, [LATE] = &l->late,
+		[OPENED] = &l->opened,   [ANSWERED] = &l->answer,   [ENDED] = &l->ended
+	};
 	int e = add_up(r, lane, kind, &v);
 
 	if (e == 0)
@@ -147,7 +147,7 @@ int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a
 	l->clock_read_ns = clock_read_ns();
 	l->spinners = strcmp(r->cfg.plan->wait, "spin") == 0 ? r->worker_n : 0;
 	count(r, lane, l);
-	for (unsigned k = SERVICE; e == 0 && k <= OPENED; k++)
+	for (unsigned k = SERVICE; e == 0 && k <= ENDED; k++)
 		e = fill(r, lane, (enum kind)k, a, l);
 	*ret = l;
 	return e;

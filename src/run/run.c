@@ -391,7 +391,8 @@ static void free_worker(struct nd_worker *w, unsigned lanes)
 		nd_hist_free(w->burst[i]);
 		nd_hist_free(w->response[i]);
 		nd_hist_free(w->late[i]);
-		nd_hist_free(w->made[i]);
+		for (unsigned k = 0; k < ND_CONN_PARTS; k++)
+			nd_hist_free(w->parts[i][k]);
 		nd_beat_done(w, i);
 		nd_hist_free(w->tcp[i].rtt);
 		free(w->retransmits[i]);

@@ -21,8 +21,8 @@ static int open_times(struct nd_worker *w, unsigned lane)
 	struct nd_by_due *d = &w->io.due[lane];
 	int e = nd_beat_new(w, lane);
 
-	if (e == 0 && w->run->lanes[lane].load->connects)
-		e = nd_hist_new(&w->made[lane]);
+	for (unsigned k = 0; e == 0 && k < ND_CONN_PARTS && w->run->lanes[lane].load->connects; k++)
+		e = nd_hist_new(&w->parts[lane][k]);
 	if (e < 0 || w->run->lanes[lane].load->halves <= 1)
 		return e;
 	if (nd_hist_new(&w->response[lane]) < 0 || nd_hist_new(&w->late[lane]) < 0)

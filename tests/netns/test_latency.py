@@ -212,6 +212,14 @@ def test_connections(pair, ask, args):
     check_times(whole)
     assert opened["count"] >= whole["count"] - d["flows"] > 0, "each flow may have one across the window's edge"
     assert opened["min_us"] <= whole["min_us"]
+    parts = [d["latency"][name] for name in ("opened", "answer", "ended") if d["latency"][name]["count"]]
+    assert len(parts) == (2 if "--only" in args else 3), "nothing is asked with --only"
+    for t in parts:
+        check_times(t)
+        assert abs(t["count"] - whole["count"]) <= d["flows"]
+    whole_us = whole["mean_us"] * whole["count"]
+    edge_us = 2 * d["flows"] * max(t["max_us"] for t in (whole, *parts))
+    assert abs(sum(t["mean_us"] * t["count"] for t in parts) - whole_us) <= edge_us, "parts make up the whole"
 
 
 @pytest.mark.parametrize("args, words", [

@@ -48,32 +48,35 @@ struct script {
 #define FINISH             { .op = ND_OP_FINISH }
 #define KEEP               { .op = ND_OP_KEEP }
 #define NOTE(s)            { .service_ns = (s), .transactions = 1 }
+#define MADE               { .part = ND_CONN_OPENED, .part_ns = 7 }
+#define ANSWERED(n)        { .part = ND_CONN_ANSWERED, .part_ns = (n) }
+#define ENDED(s, n)        { .service_ns = (s), .transactions = 1, .part = ND_CONN_ENDED, .part_ns = (n) }
 #define NONE               { 0 }
 #define END                { { 0 }, { 0 }, { .transactions = 99 } }
 
 static const struct row asks[] = {
 	{ START(S),               OPEN(0), NONE },
-	{ OPENED(S + 7),          SEND(3), NONE },
+	{ OPENED(S + 7),          SEND(3), MADE },
 	{ SENT(3, S + 10),        RECV(5), NONE },
-	{ GOT(5, S + 20),         END_OF_IT, NONE },
+	{ GOT(5, S + 20),         END_OF_IT, ANSWERED(13) },
 	{ GOT(1, S + 25),         END_OF_IT, NONE }, /* more than was agreed upon */
-	{ CLOSED(0, S + 30),      CLOSE, NOTE(30) },
+	{ CLOSED(0, S + 30),      CLOSE, ENDED(30, 10) },
 	{ CLOSED(0, S + 31),      OPEN(S + 31), NONE },
-	{ OPENED(S + 40),         SEND(3), NONE },
+	{ OPENED(S + 40),         SEND(3), MADE },
 	{ STOP(S + 41),           FINISH, NONE },
 	END
 };
 static const struct row asks_twice[] = {
 	{ START(S),               OPEN(0), NONE },
-	{ OPENED(S + 7),          SEND(1), NONE },
+	{ OPENED(S + 7),          SEND(1), MADE },
 	{ SENT(1, S + 10),        RECV(1), NONE },
-	{ GOT(1, S + 20),         END_OF_IT, NONE },
-	{ CLOSED(0, S + 30),      CLOSE, NOTE(30) },
+	{ GOT(1, S + 20),         END_OF_IT, ANSWERED(13) },
+	{ CLOSED(0, S + 30),      CLOSE, ENDED(30, 10) },
 	{ CLOSED(0, S + 31),      OPEN(S + 31), NONE },
-	{ OPENED(S + 47),         SEND(1), NONE },
+	{ OPENED(S + 47),         SEND(1), MADE },
 	{ SENT(1, S + 50),        RECV(1), NONE },
-	{ GOT(1, S + 60),         END_OF_IT, NONE },
-	{ CLOSED(0, S + 65),      CLOSE, NOTE(25) },
+	{ GOT(1, S + 60),         END_OF_IT, ANSWERED(13) },
+	{ CLOSED(0, S + 65),      CLOSE, ENDED(25, 5) },
 	{ CLOSED(0, S + 66),      FINISH, NONE },
 	END
 };
@@ -94,7 +97,7 @@ static const struct row insists[] = {
 };
 static const struct row cut_short[] = {
 	{ START(S),               OPEN(0), NONE },
-	{ OPENED(S + 7),          SEND(3), NONE },
+	{ OPENED(S + 7),          SEND(3), MADE },
 	{ SENT(3, S + 10),        RECV(5), NONE },
 	{ CLOSED(0, S + 20),      FINISH, NONE },
 	END
@@ -123,8 +126,8 @@ static const struct row answers_once[] = {
 };
 static const struct row connects[] = {
 	{ START(S),               OPEN(0), NONE },
-	{ OPENED(S + 7),          END_OF_IT, NONE },
-	{ CLOSED(0, S + 30),      CLOSE, NOTE(30) },
+	{ OPENED(S + 7),          END_OF_IT, MADE },
+	{ CLOSED(0, S + 30),      CLOSE, ENDED(30, 23) },
 	{ CLOSED(0, S + 31),      OPEN(S + 31), NONE },
 	END
 };
@@ -218,14 +221,16 @@ static void follows_scripts(void **state)
 
 			load->next(machine, &row->ev, &step, &note);
 			if (!same(&step, &row->step) || note.service_ns != row->note.service_ns ||
-			    note.transactions != row->note.transactions)
+			    note.transactions != row->note.transactions ||
+			    note.part != row->note.part || note.part_ns != row->note.part_ns)
 				fail_msg("%s, row %td: op %d count %u bytes %llu at %llu until "
-					 "%llu, service %llu",
+					 "%llu, service %llu, part %u of %llu",
 					 s->name, row - s->rows, (int)step.op, step.count,
 					 (unsigned long long)step.bytes,
 					 (unsigned long long)step.at_ns,
 					 (unsigned long long)step.until_ns,
-					 (unsigned long long)note.service_ns);
+					 (unsigned long long)note.service_ns, note.part,
+					 (unsigned long long)note.part_ns);
 		}
 		free(machine);
 	}
