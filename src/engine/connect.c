@@ -26,6 +26,7 @@ bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code)
 		return false;
 	}
 	nd_close_p(&f->fd);
+	io->told[f->workload].no_port += code == -EADDRNOTAVAIL || code == -EADDRINUSE;
 	nd_flow_tell(io, f, &ev);
 	if (f->state == ND_FLOW_DONE)
 		f->error = code;

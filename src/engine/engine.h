@@ -48,6 +48,7 @@ struct nd_flow {
 	bool readable, writable; /* no EAGAIN or short count since the last event: worth a call */
 	bool queued;             /* in the engine's ready list */
 	bool called;             /* a connection waits */
+	bool parked;             /* in the engine's list of those that wait for one */
 	bool half_closed;        /* nothing more is sent on it */
 	bool over;               /* datagrams: the peer has said goodbye */
 	int error;               /* negative errno that ended it early, 0 */
@@ -121,6 +122,7 @@ struct nd_wait {
 struct nd_told {
 	uint32_t tx_segments;       /* datagrams of one piece; 0: not sent in pieces */
 	int tx_refused, rx_refused; /* errno by which the kernel refused pieces; 0 */
+	uint64_t no_port;           /* connections that found no source port */
 };
 
 /* Where requests with an intended instant go: [1] those of the measured window, [0] all others. NULL: nowhere. */

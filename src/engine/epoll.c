@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Many flows per worker: each registered once, edge-triggered. Flows that can proceed stand in a ring and
- * take turns; timed ones in a heap.
+ * take turns; timed ones in a heap. Flows that wait for a connection share one registration: of a new connection one
+ * of them is told, and who takes one tells the next.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ struct epoll {
 	bool coarse; /* no epoll_pwait2 (before Linux 5.11): timeouts in ms */
 	struct epoll_event events[EVENTS];
 	struct nd_queue q;
+	struct nd_flow **idle; /* owned: those that wait for a connection; room for all flows */
+	uint32_t idle_n;
 };
 
 static void close_epoll(struct nd_io *io)
@@ -29,13 +32,14 @@ static void close_epoll(struct nd_io *io)
 		return;
 	nd_close_p(&e->fd);
 	nd_queue_done(&e->q);
+	free(e->idle);
 	free(e);
 	io->engine_state = NULL;
 }
 
-static int watch(const struct epoll *e, int fd, uint32_t events, struct nd_flow *f)
+static int watch(const struct epoll *e, int fd, uint32_t events, void *who)
 {
-	struct epoll_event ev = { .events = events, .data.ptr = f };
+	struct epoll_event ev = { .events = events, .data.ptr = who };
 
 	if (fd < 0)
 		return 0;
@@ -52,14 +56,49 @@ static int watch_new(struct nd_io *io, struct nd_flow *f)
 	return watch_flow(io->engine_state, f);
 }
 
-static int watch_all(const struct nd_io *io, const struct epoll *e)
+/* The descriptors of all flows that wait for connections are of one socket: it would wake each of them. */
+static int watch_all(const struct nd_io *io, struct epoll *e)
 {
 	int r = watch(e, io->wake_fd, EPOLLIN, NULL);
+	bool heard[ND_MAX_WORKLOADS] = { false };
 	uint32_t i;
 
-	for (i = 0; r == 0 && i < io->flow_count; i++)
-		r = watch_flow(e, &io->flows[i]);
+	for (i = 0; r == 0 && i < io->flow_count; i++) {
+		struct nd_flow *f = &io->flows[i];
+
+		if (f->active || !nd_lane_of(io, f)->load->connects)
+			r = watch_flow(e, f);
+		else if (!heard[f->workload])
+			r = watch(e, f->fd, EPOLLIN | EPOLLET, e);
+		heard[f->workload] = true;
+	}
 	return r;
+}
+
+static bool awaits_call(const struct nd_flow *f)
+{
+	return f->state == ND_FLOW_BLOCKED && f->step.op == ND_OP_ACCEPT;
+}
+
+static void park(struct epoll *e, struct nd_flow *f)
+{
+	if (!f->parked)
+		e->idle[e->idle_n++] = f;
+	f->parked = true;
+}
+
+static void call_one(struct epoll *e)
+{
+	while (e->idle_n > 0) {
+		struct nd_flow *f = e->idle[--e->idle_n];
+
+		f->parked = false;
+		if (!awaits_call(f))
+			continue;
+		f->state = ND_FLOW_READY;
+		nd_queue_push(&e->q, f);
+		return;
+	}
 }
 
 static int open_epoll(struct nd_io *io, struct nd_err *err)
@@ -74,8 +113,9 @@ static int open_epoll(struct nd_io *io, struct nd_err *err)
 	nd_io_naps(io);
 	e->fd = epoll_create1(EPOLL_CLOEXEC);
 	r = e->fd < 0 ? -errno : 0;
+	e->idle = calloc(nd_io_room(io), sizeof(*e->idle)); /* untouched pages cost nothing */
 	if (r == 0)
-		r = nd_queue_init(&e->q, io);
+		r = e->idle ? nd_queue_init(&e->q, io) : -ENOMEM;
 	if (r == 0)
 		r = watch_all(io, e);
 	if (r < 0) {
@@ -150,7 +190,9 @@ static int wait_for(struct nd_io *io, struct epoll *e, struct nd_err *err)
 		return nd_sysfail(err, "epoll");
 	io->now_ns = nd_now_ns();
 	for (i = 0; i < n; i++) {
-		if (e->events[i].data.ptr)
+		if (e->events[i].data.ptr == e)
+			call_one(e);
+		else if (e->events[i].data.ptr)
 			take_event(e, &e->events[i]);
 		else
 			woken = true;
@@ -170,7 +212,13 @@ static void take_turns(struct nd_io *io, struct epoll *e)
 	for (left = e->q.n; left > 0 && !io->quit; left--) {
 		struct nd_flow *f = nd_queue_pop(&e->q);
 
+		bool listens = f->step.op == ND_OP_ACCEPT;
+
 		(void)nd_flow_turn(io, f, ND_TURN_BUDGET); /* its state is looked at next */
+		if (awaits_call(f))
+			park(e, f);
+		else if (listens)
+			call_one(e);
 		nd_queue_file(&e->q, f);
 	}
 	rescan(io, e);

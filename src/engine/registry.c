@@ -62,7 +62,7 @@ static bool suits_uring(const struct nd_io *io)
 	for (i = 0; i < io->lane_count; i++) {
 		const struct nd_lane *l = &io->lanes[i];
 
-		if (!l->load->round_trips || l->load->halves > 1 ||
+		if (!l->load->round_trips || l->load->connects || l->load->halves > 1 ||
 		    (l->transport->caps & ND_NET_DATAGRAM) || strcmp(l->tx->name, "copy") != 0 ||
 		    strcmp(l->rx->name, "copy") != 0)
 			return false;
