@@ -169,6 +169,25 @@ static void put_requests(struct nd_str *out, const struct nd_latency *l)
 	nd_line_end(&line);
 }
 
+static void put_ports(struct nd_str *out, const struct nd_latency *l)
+{
+	struct nd_line line = line_of(out, "Source ports");
+
+	if (l->source_ports == ND_UNKNOWN)
+		return;
+	nd_line_item(&line, "", "%llu", (unsigned long long)l->source_ports);
+	nd_line_item(&line, " ",
+		     l->source_addresses > 1 ? "for each of %llu addresses" : "for %llu address",
+		     (unsigned long long)l->source_addresses);
+	nd_line_item(&line, ": ", "at most %llu connections at a time",
+		     (unsigned long long)(l->source_ports * l->source_addresses));
+	nd_line_item(
+		&line, "; ", "%s",
+		"the server closes first and keeps TIME_WAIT, so a port is free again at once");
+	nd_line_item(&line, "; ", "%llu attempts found none", (unsigned long long)l->no_port);
+	nd_line_end(&line);
+}
+
 static double quantile(const struct nd_times *t, const char *name)
 {
 	const struct nd_quantile_row *q = t->quantiles.v;
@@ -230,6 +249,7 @@ void nd_text_latency(struct nd_str *out, const struct nd_direction *d)
 		put_figures(out, &c, MEAN);
 	}
 	put_requests(out, l);
+	put_ports(out, l);
 	put_schedule(out, d);
 	put_clock(out, l);
 }

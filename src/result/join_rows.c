@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fd.h"
 #include "result/int.h"
@@ -192,6 +193,13 @@ static void join_flow_received(const struct nd_direction *d, const struct nd_par
 		ret->error = rx->error;
 }
 
+/* A connection goes to whoever takes it first: the server's flow of a number is not the client's. */
+static bool is_pair(const struct nd_direction *d)
+{
+	return d->flows <= 1 || !d->load ||
+	       (strcmp(d->load, "crr") != 0 && strcmp(d->load, "cc") != 0);
+}
+
 /* The rows of both ends may go when they are joined: what is said of a flow is copied. */
 static int join_flow(const struct nd_join *j, const struct nd_flow_row *tx,
 		     const struct nd_flow_row *rx, struct nd_flow_joint *ret)
@@ -199,8 +207,10 @@ static int join_flow(const struct nd_join *j, const struct nd_flow_row *tx,
 	nd_table_unknown(&nd_flow_joint_table, ret);
 	if (tx && j->tx)
 		join_flow_sent(j->d, j->tx, tx, ret);
-	if (rx && j->rx)
+	if (rx && j->rx && is_pair(j->d))
 		join_flow_received(j->d, j->rx, rx, ret);
+	else if (rx && rx->error && !ret->error)
+		ret->error = rx->error;
 	if (j->d->datagram && !j->d->transactional)
 		ret->lost_messages = nd_minus(ret->sent_messages, ret->received_messages);
 	if (!ret->error)

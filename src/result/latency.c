@@ -54,6 +54,13 @@ static const struct nd_field latency_rows[] = {
 	ND_U64(L, lost, ND_M_COUNT, 0, NULL,
 	       "Requests that were refused by this machine, or not answered within one second, in the whole run."),
 	ND_F64(L, lost_ratio, ND_M_RATIO, 0, NULL, "Of those sent."),
+	ND_U64(L, source_ports, ND_M_COUNT, 0, NULL,
+	       "Of connections made in the test: ports that the client's system has for one of its addresses and this server; "
+	       "no more connections exist at a time. Null where none is made in the test."),
+	ND_U64(L, source_addresses, ND_M_COUNT, 0, NULL, "Likewise: addresses of the client that they come from in turn."),
+	ND_U64(L, no_port, ND_M_COUNT, 0, NULL,
+	       "Likewise: attempts that found no free port (EADDRNOTAVAIL), whole run; they are made again a millisecond "
+	       "later."),
 	ND_GROUP(struct nd_times, L, service, 0, NULL,
 	       "From the true sending of a request to its answer.", &nd_times_table),
 	ND_GROUP(struct nd_times, L, response, 0, NULL,

@@ -32,6 +32,9 @@ struct nd_latency {
 	/* the whole run: sent = answered + lost; a stop leaves some open */
 	uint64_t sent, answered, lost;
 	double lost_ratio;
+	/* connections made in the test; unknown where there are none */
+	uint64_t source_ports, source_addresses; /* that they share: of one address; addresses */
+	uint64_t no_port;                        /* attempts that found none, whole run */
 	struct nd_times service, response, late; /* .count 0: not measured */
 	struct nd_times opened, answer, ended;   /* of connections made in the test: their parts */
 	double near_40ms_ratio; /* service times of 39 to 41 ms, which delayed ACKs make */

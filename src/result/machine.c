@@ -167,6 +167,7 @@ static void run_counters(const struct nd_os_sample *run, struct nd_machine *m)
 	m->udp_in_csum_errors = either(s->udp_in_csum_errors, s->udp6_in_csum_errors);
 	m->tcp_retrans_segs = s->tcp_retrans_segs;
 	m->tcp_listen_overflows = s->tcp_listen_overflows;
+	m->tcp_listen_drops = s->tcp_listen_drops;
 	m->tcp_backlog_drop = s->tcp_backlog_drop;
 	m->ip_out_discards = s->ip_out_discards;
 	m->ip_in_discards = s->ip_in_discards;

@@ -158,7 +158,7 @@ struct nd_machine {
 	uint64_t softnet_dropped, softnet_squeezed;
 	uint64_t udp_in_datagrams, udp_no_ports, udp_rcvbuf_errors, udp_sndbuf_errors,
 		udp_in_csum_errors;
-	uint64_t tcp_retrans_segs, tcp_listen_overflows, tcp_backlog_drop;
+	uint64_t tcp_retrans_segs, tcp_listen_overflows, tcp_listen_drops, tcp_backlog_drop;
 	uint64_t ip_out_discards, ip_in_discards, ip_frag_creates, ip_reasm_fails;
 	const char *nic; /* the interface of the test's address */
 	uint64_t nic_rx_packets, nic_rx_bytes, nic_rx_dropped, nic_rx_errors;

@@ -262,6 +262,8 @@ static const struct nd_field machine_rows[] = {
 	       "All programs' TCP segments sent again, whole run."),
 	ND_U64(M, tcp_listen_overflows, ND_M_COUNT, NONZERO, "TCP listen overflows",
 	       "Connections dropped because an accept queue was full, whole run."),
+	ND_U64(M, tcp_listen_drops, ND_M_COUNT, NONZERO, "TCP listen drops",
+	       "Connections dropped by listening sockets for any reason, those included, whole run."),
 	ND_U64(M, tcp_backlog_drop, ND_M_COUNT, NONZERO, "TCP backlog drops",
 	       "TCP segments dropped at a busy socket, whole run."),
 	ND_U64(M, ip_out_discards, ND_M_COUNT, NONZERO, "IP output discards",

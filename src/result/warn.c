@@ -564,8 +564,8 @@ static bool is_delayed_ack(const struct subject *s)
 {
 	const struct nd_latency *l = s->d->latency;
 
-	return l && !s->d->datagram && l->near_40ms_ratio >= NEAR_40MS_RATIO &&
-	       l->service.min_us < ACK_RTT_US;
+	return l && !s->d->datagram && !some(l->opened.count) &&
+	       l->near_40ms_ratio >= NEAR_40MS_RATIO && l->service.min_us < ACK_RTT_US;
 }
 
 static void say_delayed_ack(const struct subject *s, struct nd_str *out)
@@ -652,6 +652,70 @@ static void say_no_answer(const struct subject *s, struct nd_str *out)
 		    s->d->label, NUMBER(l->lost), TIMES(l->lost), SHARE(l->lost_ratio));
 }
 
+static bool has_no_port(const struct subject *s)
+{
+	return s->d->latency && some(s->d->latency->no_port);
+}
+
+static void say_no_port(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_latency *l = s->d->latency;
+
+	nd_str_addf(
+		out,
+		"%s: %llu attempt%s to connect found no free source port (EADDRNOTAVAIL): -B with "
+		"several addresses has more, so has a wider net.ipv4.ip_local_port_range",
+		s->d->label, NUMBER(l->no_port), TIMES(l->no_port));
+}
+
+/* Counters of all programs: what they say is only of interest where the test itself connects all the time. */
+static bool connects(const struct nd_result *r)
+{
+	const struct nd_direction *d = r->directions.v;
+	uint64_t i;
+
+	for (i = 0; i < r->directions.n; i++)
+		if (d[i].latency && some(d[i].latency->opened.count))
+			return true;
+	return false;
+}
+
+static bool listener_dropped(const struct subject *s)
+{
+	return connects(s->r) && (some(s->side->machine.tcp_listen_overflows) ||
+				  some(s->side->machine.tcp_listen_drops));
+}
+
+static void say_listener(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_machine *m = &s->side->machine;
+
+	nd_str_addf(
+		out,
+		"%s: its queue of new connections was full (ListenOverflows %llu, ListenDrops %llu): "
+		"those are asked for again after a second or more; net.core.somaxconn limits the "
+		"queue",
+		name_of(s, s->side),
+		NUMBER(nd_known(m->tcp_listen_overflows) ? m->tcp_listen_overflows : 0),
+		NUMBER(nd_known(m->tcp_listen_drops) ? m->tcp_listen_drops : 0));
+}
+
+static bool asked_again(const struct subject *s)
+{
+	return connects(s->r) && some(s->side->machine.window_tcp_syn_retrans);
+}
+
+static void say_asked_again(const struct subject *s, struct nd_str *out)
+{
+	uint64_t n = s->side->machine.window_tcp_syn_retrans;
+
+	nd_str_addf(
+		out,
+		"%s: %llu SYN%s sent again in the window: such a connection took a second or more "
+		"longer",
+		name_of(s, s->side), NUMBER(n), n == 1 ? " was" : "s were");
+}
+
 /* Most important first. */
 /* clang-format off */
 static const struct row warnings[] = {
@@ -673,6 +737,9 @@ static const struct row warnings[] = {
 	{ "rate_missed",          ABOUT_DIRECTION, rate_is_missed,         say_missed },
 	{ "spinners",             ABOUT_DIRECTION, has_spinners,           say_spinners },
 	{ "no_answer",            ABOUT_DIRECTION, answers_are_missing,    say_no_answer },
+	{ "no_source_port",       ABOUT_DIRECTION, has_no_port,            say_no_port },
+	{ "listen_queue_full",    ABOUT_SIDE,      listener_dropped,       say_listener },
+	{ "syn_retransmits",      ABOUT_SIDE,      asked_again,            say_asked_again },
 	{ "delayed_ack",          ABOUT_DIRECTION, is_delayed_ack,         say_delayed_ack },
 	{ "sent_late",            ABOUT_DIRECTION, is_late,                say_late },
 	{ "no_steady_state",      ABOUT_DIRECTION, is_unsteady,            say_unsteady },

@@ -124,6 +124,21 @@ static void count(const struct nd_run *r, unsigned lane, struct nd_latency *l)
 	l->lost_ratio = l->sent ? (double)l->lost / (double)l->sent : (double)NAN;
 }
 
+/* One port of each pair of addresses is one connection; more cannot exist at a time. */
+static void count_ports(const struct nd_run *r, unsigned lane, struct nd_latency *l)
+{
+	const struct nd_plan *plan = r->cfg.plan;
+
+	if (!r->lanes[lane].load->connects)
+		return;
+	if (plan->source_ports)
+		l->source_ports = plan->source_ports;
+	l->source_addresses = r->cfg.dev ? 1 : ND_MAX(plan->bind.n, 1u);
+	l->no_port = 0;
+	for (uint32_t i = 0; i < r->worker_n; i++)
+		l->no_port += r->workers[i].io.told[lane].no_port;
+}
+
 int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a,
 		       struct nd_latency **ret)
 {
@@ -147,6 +162,7 @@ int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a
 	l->clock_read_ns = clock_read_ns();
 	l->spinners = strcmp(r->cfg.plan->wait, "spin") == 0 ? r->worker_n : 0;
 	count(r, lane, l);
+	count_ports(r, lane, l);
 	for (unsigned k = SERVICE; e == 0 && k <= ENDED; k++)
 		e = fill(r, lane, (enum kind)k, a, l);
 	*ret = l;

@@ -200,8 +200,9 @@ def test_log_is_that_of_the_report(pair, netdyno):
     assert sum(n for n, _ in logs["response"]) == sum(n for n, _ in logs["service"]) == 2000
 
 
-@pytest.mark.parametrize("args", [("-r", "1"), ("-r", "64,1Ki", "-P", "4", "-T", "2"), ("--only",)],
-                         ids=["one", "threads", "only"])
+@pytest.mark.parametrize("args", [("-r", "1"), ("-r", "64,1Ki", "-P", "4", "-T", "2"), ("--only",),
+                                  ("-P", "64", "-T", "2"), ("-P", "20", "-T", "1", "--engine", "blocking")],
+                         ids=["one", "threads", "only", "many", "blocking"])
 def test_connections(pair, ask, args):
     report = ask("connect", pair.a, pair.server, *args, "-t", "1s", "--warmup", "0.2s")
     d = report["directions"][0]
@@ -220,6 +221,52 @@ def test_connections(pair, ask, args):
     whole_us = whole["mean_us"] * whole["count"]
     edge_us = 2 * d["flows"] * max(t["max_us"] for t in (whole, *parts))
     assert abs(sum(t["mean_us"] * t["count"] for t in parts) - whole_us) <= edge_us, "parts make up the whole"
+
+
+def warned(report):
+    return {w["key"]: w["sentence"] for w in report["warnings"]}
+
+
+def test_connections_without_a_source_port_are_counted(pair, ask):
+    """Four ports in the range, two of them reserved for others: four flows cannot all have one."""
+    pair.a.sysctl("net.ipv4.ip_local_port_range", "40000 40003")
+    pair.a.sysctl("net.ipv4.ip_local_reserved_ports", "40000-40001")
+    report = ask("connect", pair.a, pair.server, "-P", "4", "-t", "1s", "--warmup", "0s")
+    d = report["directions"][0]
+    times = d["latency"]
+    assert (times["source_ports"], times["source_addresses"]) == (4, 1)
+    assert times["no_port"] > 0 and "EADDRNOTAVAIL" in warned(report)["no_source_port"]
+    assert times["answered"] > 0 and d["failed_flows"] == 0, "they wait for a port and go on"
+
+
+def test_more_addresses_have_more_ports(pair, ask, netdyno):
+    pair.a.sysctl("net.ipv4.ip_local_port_range", "40000 40003")
+    done = pair.a.run([netdyno, "connect", pair.server.host.ip4, "-p", pair.server.port, "-P", "5"])
+    assert done.returncode == 2 and "-B" in done.stderr, "the ceiling is judged beforehand"
+    more = [f"198.51.100.{i}" for i in (1, 2)]
+    for address in more:
+        pair.a.run(["ip", "addr", "add", f"{address}/32", "dev", "lo"], check=True)
+    pair.server.host.run(["ip", "route", "add", "198.51.100.0/24", "via", pair.a.ip4], check=True)
+    report = ask("connect", pair.a, pair.server, "-P", "6", "-B", ",".join(more), "-t", "1s", "--warmup", "0s")
+    times = report["directions"][0]["latency"]
+    assert (times["source_ports"], times["source_addresses"]) == (4, 2) and times["answered"] > 0
+
+
+def test_a_full_queue_of_connections_is_named(pair, netdyno):
+    """A queue for two, 64 that want into it, and for a while nobody who takes them out."""
+    pair.server.host.sysctl("net.core.somaxconn", "1")
+    client = pair.a.spawn([netdyno, "connect", pair.server.host.ip4, "-p", pair.server.port, "-P", "64", "-T", "1",
+                           "-t", "3s", "--warmup", "0s", "-i", "0.2s", "--json-lines"])
+    client.wait_line('"event":"interval"', 20 * kitnet.slow(), "stdout")
+    pair.server.send_signal(signal.SIGSTOP)
+    time.sleep(STALL_S)  # the stall itself
+    pair.server.send_signal(signal.SIGCONT)
+    assert client.wait(30 * kitnet.slow()) == 0, client.stderr
+    report = json.loads(client.stdout.splitlines()[-1])
+    machine = report["server"]["machine"]
+    assert machine["tcp_listen_drops"] >= machine["tcp_listen_overflows"] > 0
+    assert "ListenOverflows" in warned(report)["listen_queue_full"]
+    assert report["client"]["machine"]["window_tcp_syn_retrans"] > 0 and "syn_retransmits" in warned(report)
 
 
 @pytest.mark.parametrize("args, words", [
