@@ -74,7 +74,8 @@ static const struct nd_field agreed_rows[] = {
 	ND_STR(B, token, 0, NULL, "16 bytes in hexadecimal, which data flows introduce themselves with"),
 	ND_U64(B, threads, ND_M_COUNT, 0, NULL, "workers of each end"),
 	ND_U64(B, port, ND_M_NONE, 0, NULL,
-	       "where connections that are made and ended over and over go, TCP; absent: the plan has none"),
+	       "where connections that are made and ended over and over go, TCP: one of the 16 behind the server's "
+	       "own, or any where those are taken; absent: the plan has none"),
 	ND_ROWS_END
 };
 static const struct nd_field sentence_rows[] = {

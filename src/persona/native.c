@@ -590,8 +590,9 @@ static const struct nd_opt_set connect_set = {
 	.summary = "measure connections per second to a host that runs netdyno serve",
 	.description =
 		"Opens a TCP connection, asks, reads the answer and its end, and begins anew, on each of -P flows. The\n"
-		"server names a port for these connections when the test begins. It closes first: ports of the client\n"
-		"are free again at once, and none has to wait.",
+		"server names a port for these connections when the test begins: the first free one of the 16 behind its\n"
+		"own, 7576 to 7591, which a firewall has to let pass, too. It closes first: ports of the client are free\n"
+		"again at once, and none has to wait.",
 	.examples = "netdyno connect 192.0.2.1 -P 8 -T 2\teight at a time, from two threads\n"
 		    "netdyno connect 192.0.2.1 --only\tconnections without request and answer",
 	.rows = connect_arrays,

@@ -11,6 +11,7 @@
 #include "base/field.h"
 
 #define ND_DEFAULT_PORT     7575
+#define ND_CONNECT_PORTS    16 /* behind the server's: for connections that come and go */
 #define ND_MAX_FLOWS        100000
 #define ND_MAX_WORKLOADS    4
 #define ND_MAX_MESSAGE      (1ull << 30)

@@ -147,9 +147,10 @@ static void put_quantiles(struct nd_str *out, const struct columns *c)
 
 static void put_requests(struct nd_str *out, const struct nd_latency *l)
 {
-	struct nd_line line = line_of(out, has(&l->opened) ? "Connections" : "Requests");
+	bool connects = l->source_addresses != ND_UNKNOWN;
+	struct nd_line line = line_of(out, connects ? "Connections" : "Requests");
 
-	if (has(&l->opened)) {
+	if (connects) {
 		nd_line_item(&line, "", "whole run: %llu made and ended",
 			     (unsigned long long)l->answered);
 		nd_line_item(&line, "; ", "samples in the window %llu",

@@ -38,7 +38,7 @@ static uint64_t sample_next(struct nd_worker *w, unsigned lane)
 	struct nd_tcp_sample s;
 
 	t->turn = (t->turn + 1) % w->lane_slots[lane];
-	if (f->fd < 0 || nd_tcp_sample(f->fd, &s) < 0)
+	if (f->fd < 0 || f->step.op == ND_OP_OPEN || nd_tcp_sample(f->fd, &s) < 0)
 		return 0;
 	if (s.rtt_us != ND_UNKNOWN)
 		nd_hist_record(t->rtt, s.rtt_us * ND_NS_PER_US);

@@ -74,6 +74,12 @@ static void opened(struct opener *o, uint32_t slot)
 	atomic_store_explicit(&o->w->opened, o->done, memory_order_relaxed);
 }
 
+/* Connections that come and go are made while the run goes on, to a port of their own: the first flow tries it. */
+static bool is_probe(const struct nd_worker *w, const struct nd_flow *f)
+{
+	return lane_of(w, f)->load->connects && !w->run->cfg.plan->dialect && f->tx.flow == 0;
+}
+
 static int flow_failed(struct opener *o, uint32_t slot, int code)
 {
 	const struct nd_flow *f = &o->w->flows[slot];
@@ -82,6 +88,12 @@ static int flow_failed(struct opener *o, uint32_t slot, int code)
 
 	nd_route_peer(o->w->run, f->tx.flow, &to);
 	nd_addr_text(&to, true, peer, sizeof(peer));
+	if (is_probe(o->w, f) && code != -EADDRNOTAVAIL)
+		return nd_fail(
+			&o->w->err, code,
+			"no connection to TCP port %s, where the server awaits those of this test: "
+			"%s: a firewall may let only the server's own port pass",
+			peer, nd_strerror(code, words, sizeof(words)));
 	if (code == -EADDRNOTAVAIL)
 		return nd_fail(&o->w->err, code,
 			       "flow %llu to %s: no source port or address left "
@@ -114,7 +126,9 @@ static int say_hello(struct opener *o, uint32_t slot)
 	uint8_t hello[sizeof(o->g->hello)];
 	ssize_t n;
 
-	if (!o->g || o->g->hello_bytes == 0) {
+	if (is_probe(o->w, f))
+		nd_close_p(&o->w->flows[slot].fd); /* there is one to be had: that is all */
+	if (!o->g || o->g->hello_bytes == 0 || f->fd < 0) {
 		opened(o, slot);
 		return 0;
 	}
@@ -134,7 +148,7 @@ static bool greet_early(struct opener *o, uint32_t slot)
 	const struct nd_flow *f = &o->w->flows[slot];
 	uint8_t hello[sizeof(o->g->hello)];
 
-	if (!o->g || o->g->hello_bytes == 0)
+	if (!o->g || o->g->hello_bytes == 0 || is_probe(o->w, f))
 		return false;
 	hello_of(o->g, f->tx.flow, hello);
 	if (send(f->fd, hello, o->g->hello_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -192,7 +206,7 @@ static int start_flow(struct opener *o, uint32_t slot)
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.u32 = slot };
 	int r;
 
-	if (lane_of(o->w, f)->load->connects) { /* as it goes on */
+	if (lane_of(o->w, f)->load->connects && !is_probe(o->w, f)) { /* as it goes on */
 		o->tries[slot].stage = OPENING_DONE;
 		atomic_store_explicit(&o->w->opened, ++o->done, memory_order_relaxed);
 		return 0;
@@ -201,7 +215,7 @@ static int start_flow(struct opener *o, uint32_t slot)
 	if (r == -ECONNREFUSED && o->refused_by_ns)
 		return refused(o, slot);
 	if (r < 0)
-		return r == -EADDRNOTAVAIL ? flow_failed(o, slot, r) : r;
+		return r == -EADDRNOTAVAIL || is_probe(o->w, f) ? flow_failed(o, slot, r) : r;
 	o->in_flight++;
 	o->tries[slot].stage = OPENING_CONNECT;
 	if (r == 1 && greet_early(o, slot))
@@ -294,6 +308,8 @@ static int too_late(struct opener *o)
 	struct nd_addr to;
 	char peer[80];
 
+	if (is_probe(o->w, &o->w->flows[0]))
+		return flow_failed(o, 0, -ETIMEDOUT);
 	nd_route_peer(o->w->run, 0, &to);
 	nd_addr_text(&to, true, peer, sizeof(peer));
 	if (o->datagrams && o->done == 0)

@@ -164,15 +164,27 @@ static int on_propose(void *user, struct nd_err *err)
 	return 0;
 }
 
-/* Connections that come and go have a port of their own: the lobby would have to look at each. */
+/* Connections that come and go have a port of their own: the lobby would have to look at each. It is one of the next
+ * behind the server's, so that a firewall can let them pass, and any other where those are taken. */
 static int on_socket(void *user, struct nd_socket_facts *ret, struct nd_err *err)
 {
 	struct nd_served *c = user;
+	uint64_t own = c->server->plan->port, at = own;
+	char local[128];
+	const char *host = nd_addr_text(&c->test.local, false, local, sizeof(local));
 	int r;
 
-	nd_close_p(&c->listener);
-	r = nd_datasock_serve(&c->plan, &c->test.peer, &c->listener, err);
-	return r < 0 ? r : nd_datasock_facts(c->listener, &c->test.peer, ret, err);
+	c->plan.bind =
+		(struct nd_strv){ .v = &host, .n = 1 }; /* no address that control cannot reach */
+	do {
+		nd_close_p(&c->listener);
+		c->plan.data_port = ++at <= UINT16_MAX ? at : 0;
+		r = nd_datasock_serve(&c->plan, &c->test.peer, &c->listener, err);
+		if (r == 0)
+			r = nd_datasock_facts(c->listener, &c->test.peer, ret, err);
+	} while (r == 0 && ret->port != at && at < UINT16_MAX && at < own + ND_CONNECT_PORTS);
+	c->plan.bind = (struct nd_strv){ 0 };
+	return r;
 }
 
 static void on_prepared(void *user)

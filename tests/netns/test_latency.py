@@ -4,6 +4,7 @@
 import base64
 import json
 import os
+import re
 import signal
 import statistics
 import struct
@@ -225,6 +226,37 @@ def test_connections(pair, ask, args):
 
 def warned(report):
     return {w["key"]: w["sentence"] for w in report["warnings"]}
+
+
+def shut_all_but(host, ports, how):
+    """A firewall in front of a server: these ports are open, others are not."""
+    kitnet.need("nft")
+    rules = ["add table inet wall", "add chain inet wall in { type filter hook input priority 0 ; }",
+             f"add rule inet wall in tcp dport {{ {', '.join(map(str, ports))} }} accept",
+             "add rule inet wall in ct state established accept", f"add rule inet wall in tcp dport 1-65535 {how}"]
+    host.run(["nft", "-f", "-"], input="\n".join(rules) + "\n", check=True)
+
+
+@pytest.mark.parametrize("how, words", [("drop", "timed out"), ("reject with tcp reset", "refused")],
+                         ids=["drop", "reject"])
+def test_a_shut_port_of_connections_is_one_sentence(pair, netdyno, how, words):
+    shut_all_but(pair.server.host, [pair.server.port], how)
+    done = pair.a.run([netdyno, "connect", pair.server.host.ip4, "-p", pair.server.port, "-P", "4", "-t", "1s",
+                       "--connect-timeout", "1s"], timeout=30 * kitnet.slow())
+    assert done.returncode == 3, done.stdout + done.stderr
+    said = [line for line in done.stderr.splitlines() if "firewall" in line]
+    assert len(said) == 1 and words in said[0] and re.search(r":\d+, where the server", said[0])
+
+
+def test_connections_go_to_the_next_free_port(pair, ask):
+    """At the address of the test alone, behind the server's own port; one that is taken is passed over."""
+    host, free = pair.server.host, int(pair.server.port) + 2
+    with host.socket() as taken:
+        taken.bind((host.ip4, free - 1))
+        taken.listen()
+        shut_all_but(host, [pair.server.port, free], "drop")
+        report = ask("connect", pair.a, pair.server, "-t", "1s", "--warmup", "0s")
+    assert report["directions"][0]["latency"]["answered"] > 0
 
 
 def test_connections_without_a_source_port_are_counted(pair, ask):
