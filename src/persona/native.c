@@ -17,6 +17,7 @@
 #define MAX_TOTAL_BYTES  (1000ull << 40)
 #define MAX_BPS          100000000000000ull
 #define MAX_OPS          1000000000ull
+#define MAX_CONNECTIONS  1000000000000ull
 #define MAX_SOCKBUF      (1ull << 30)
 #define MAX_LOSS_PPM     500000ull
 
@@ -515,6 +516,10 @@ static const struct nd_opt request_rows[] = {
 };
 
 static const struct nd_opt connect_rows[] = {
+	{ .letter = 'n', .name = "connections", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, ask.total_ops), .min = 1, .max = MAX_CONNECTIONS,
+	  .common = true, .help = "end after so many over all flows",
+	  .more = "Warm-up is then 0, and unless -t is given too, time is limited to 24 h." },
 	{ .name = "only", .type = ND_OPT_FLAG, AT(bool, ask.only), .common = true,
 	  .help = "connections alone, without request and answer" },
 	{ 0 }

@@ -136,12 +136,12 @@ static bool request_stream(const struct nd_plan *p)
 
 static bool total_warmup(const struct nd_plan *p)
 {
-	return MOST(p, total_bytes) && p->warmup_ns;
+	return (MOST(p, total_bytes) || MOST(p, total_ops)) && p->warmup_ns;
 }
 
 static bool total_cooldown(const struct nd_plan *p)
 {
-	return MOST(p, total_bytes) && p->cooldown_ns;
+	return (MOST(p, total_bytes) || MOST(p, total_ops)) && p->cooldown_ns;
 }
 
 static bool lines_format(const struct nd_plan *p)
@@ -284,8 +284,8 @@ static const struct rule tests[] = {
 	{ rr_bitrate,          "-b has no meaning with --shape rr, --rate sets requests per second" },
 	{ rr_length,           "-l has no meaning with --shape rr, -r gives the sizes" },
 	{ request_stream,      "-r needs --shape rr" },
-	{ total_warmup,        "-n with --warmup: warm-up must be 0 when bytes are counted" },
-	{ total_cooldown,      "-n with --cooldown: cool-down must be 0 when bytes are counted" },
+	{ total_warmup,        "-n with --warmup: warm-up must be 0 when -n ends the test" },
+	{ total_cooldown,      "-n with --cooldown: cool-down must be 0 when -n ends the test" },
 	{ device_among_others, "-B: a device stands alone" },
 	{ gso_tx,              "--gso and --tx exclude each other" },
 	{ gro_rx,              "--gro and --rx exclude each other" },
@@ -515,6 +515,9 @@ static int check_rates(const struct nd_workload *w, struct nd_err *err)
 		return nd_fail(err, -EINVAL,
 			       "-n: '%llu' is less than one byte for each of %llu flows",
 			       ULL(w->total_bytes), ULL(w->flows));
+	if (w->total_ops && w->total_ops < w->flows && !nd_plan_is_datagram(w))
+		return nd_fail(err, -EINVAL, "-n: '%llu' is less than one for each of %llu flows",
+			       ULL(w->total_ops), ULL(w->flows));
 	if (__builtin_mul_overflow(w->rate_ops, ND_MAX(w->message_bytes, 1u) * 8, &bits))
 		return nd_fail(err, -EINVAL, "--rate: '%llu' messages of %llu bytes are too many",
 			       ULL(w->rate_ops), ULL(w->message_bytes));
@@ -708,7 +711,8 @@ int nd_plan_limits(const struct nd_plan *plan, const struct nd_serve *policy, st
 			       ULL(flows), ULL(policy->max_flows));
 	if (!policy->max_time_ns || asked_ns <= policy->max_time_ns)
 		return 0;
-	if (plan->workloads && plan->workload[0].total_bytes && asked_ns >= ND_MAX_NS)
+	if (plan->workloads && (plan->workload[0].total_bytes || plan->workload[0].total_ops) &&
+	    asked_ns >= ND_MAX_NS)
 		return nd_fail(
 			err, -EPERM,
 			"-n: this server allows at most %s, warm-up and cool-down included: "

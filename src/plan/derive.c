@@ -101,6 +101,7 @@ static int add_workload(struct nd_plan *plan, enum nd_end_kind active, struct nd
 		.flows = plan->ask.flows,
 		.first_flow = nd_plan_flows(plan),
 		.total_bytes = plan->ask.total_bytes,
+		.total_ops = plan->ask.total_ops,
 		.ahead = plan->ask.outstanding > 1 ? plan->ask.outstanding - 1 : 0,
 		.arrival = plan->ask.arrival,
 	};
@@ -117,9 +118,11 @@ static int add_workload(struct nd_plan *plan, enum nd_end_kind active, struct nd
 
 static void derive_times(struct nd_plan *plan)
 {
-	if (plan->ask.total_bytes && !plan->ask.has_warmup)
+	bool counts = plan->ask.total_bytes || plan->ask.total_ops;
+
+	if (counts && !plan->ask.has_warmup)
 		plan->warmup_ns = 0;
-	if (plan->ask.total_bytes && !plan->ask.has_time) {
+	if (counts && !plan->ask.has_time) {
 		plan->duration_ns = ND_MAX_NS;
 		if (plan->interval_ns < ND_MAX_NS / ND_MAX_INTERVALS)
 			plan->duration_ns = plan->interval_ns * ND_MAX_INTERVALS;

@@ -58,6 +58,7 @@ static void complete_workload(struct nd_workload *w)
 	known(&w->rate_bps, 0);
 	known(&w->rate_ops, 0);
 	known(&w->total_bytes, 0);
+	known(&w->total_ops, 0);
 }
 
 int nd_plan_adopt(struct nd_plan *plan, struct nd_err *err)
@@ -226,6 +227,7 @@ static const struct nd_field workload_rows[] = {
 	ND_U64(W, rate_bps, ND_M_BITRATE, ND_SHOW_NONZERO, "asked rate", "Payload rate asked over all flows; 0 is unlimited."),
 	ND_U64(W, rate_ops, ND_M_RATE, ND_SHOW_NONZERO, "asked messages", "Messages per second asked over all flows; 0 is unlimited."),
 	ND_U64(W, total_bytes, ND_M_BYTES, ND_SHOW_NONZERO, "asked bytes", "Bytes after which the workload ends, over all flows; 0 ends by time."),
+	ND_U64(W, total_ops, ND_M_COUNT, ND_SHOW_NONZERO, "asked count", "Transactions after which the workload ends, over all flows; 0 ends by time."),
 	ND_ROWS_END
 };
 #undef W

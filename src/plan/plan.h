@@ -88,7 +88,7 @@ struct nd_workload {
 	uint64_t rate_bps;       /* payload bit/s over all flows; 0: unlimited */
 	uint64_t rate_ops;       /* messages/s over all flows; 0: unlimited */
 	uint64_t total_bytes;    /* end after this many over all flows; 0: end by time */
-	uint64_t total_ops;      /* the same in transactions; never travels */
+	uint64_t total_ops;      /* the same in transactions */
 	uint64_t ahead;          /* rr: requests under way beside the first; never travels */
 	/* rr: a datagram not answered by then is lost, 0: 1 s. crr: who does not take a connection is asked again.
 	 * Never travel. */
@@ -223,7 +223,7 @@ struct nd_plan {
 
 	/* as typed, before nd_plan_derive() makes workloads of it */
 	struct {
-		uint64_t flows, message_bytes, total_bytes, request_bytes, response_bytes;
+		uint64_t flows, message_bytes, total_bytes, total_ops, request_bytes, response_bytes;
 		uint64_t outstanding;
 		enum nd_spacing arrival;
 		struct nd_asked_rate bps, ops;

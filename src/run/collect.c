@@ -155,8 +155,9 @@ static void add_totals(struct nd_totals *t, const struct stretch *s, uint64_t st
 
 static void lane_totals(const struct nd_run *r, unsigned lane, struct nd_part *p)
 {
+	const struct nd_workload *wl = r->lanes[lane].workload;
 	bool by_bytes =
-		r->lanes[lane].workload->total_bytes && r->schedule.bound[ND_PHASE_WARMUP] == 0;
+		(wl->total_bytes || wl->total_ops) && r->schedule.bound[ND_PHASE_WARMUP] == 0;
 	uint64_t start = atomic_load_explicit(&r->start_ns, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < r->worker_n; i++) {

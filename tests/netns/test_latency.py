@@ -228,6 +228,36 @@ def warned(report):
     return {w["key"]: w["sentence"] for w in report["warnings"]}
 
 
+@pytest.mark.parametrize("args", [("-P", "3"), ("-P", "7", "-T", "2", "--only")], ids=["asks", "only"])
+def test_so_many_connections_and_no_more(pair, ask, args):
+    report = ask("connect", pair.a, pair.server, *args, "-n", "1001")
+    d = report["directions"][0]
+    assert not report["partial"] and d["latency"]["answered"] == d["latency"]["service"]["count"] == 1001
+
+
+def test_connect_over_ipv6(pair, netdyno):
+    done = pair.a.run([netdyno, "connect", pair.server.host.ip6, "-p", pair.server.port, "-n", "500", "-P", "2",
+                       "-o", "json"], timeout=30 * kitnet.slow())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["directions"][0]["latency"]["answered"] == 500
+
+
+@pytest.mark.parametrize("end", ["server", "client"])
+def test_connect_that_ends_early_keeps_what_it_has(pair, netdyno, end):
+    client = pair.a.spawn([netdyno, "connect", pair.server.host.ip4, "-p", pair.server.port, "-P", "4", "-t", "60s",
+                           "--warmup", "0s", "-i", "0.2s", "--json-lines"])
+    client.wait_line('"event":"interval"', 20 * kitnet.slow(), "stdout")
+    if end == "server":
+        pair.server.kill()
+    else:
+        client.send_signal(signal.SIGINT)
+    code = client.wait(30 * kitnet.slow())
+    report = json.loads(client.stdout.splitlines()[-1])
+    assert code != 0 or end == "client", client.stderr
+    assert report["partial"] and report["directions"][0]["latency"]["answered"] > 0
+    assert ("peer lost" if end == "server" else "interrupted") in report["partial_reason"]
+
+
 def shut_all_but(host, ports, how):
     """A firewall in front of a server: these ports are open, others are not."""
     kitnet.need("nft")

@@ -137,9 +137,9 @@ static const struct sentence_case sentences[] = {
 	{ "serve --also ntttcp:6001+4", NULL },
 	{ "packets h -l 8,1000 -n 3000 -P 5", "-l: '1000' in a list is over the 600 bytes that -n leaves a flow" },
 	{ "stream h -b 1G --rate 5", "-b and --rate exclude each other" },
-	{ "stream h -n 1G --warmup 1", "-n with --warmup: warm-up must be 0 when bytes are counted" },
+	{ "stream h -n 1G --warmup 1", "-n with --warmup: warm-up must be 0 when -n ends the test" },
 	{ "stream h -n 1G --warmup 0", NULL },
-	{ "stream h -n 1G --cooldown 1", "-n with --cooldown: cool-down must be 0 when bytes are counted" },
+	{ "stream h -n 1G --cooldown 1", "-n with --cooldown: cool-down must be 0 when -n ends the test" },
 	{ "stream h -n 1G -t 5", NULL },
 	{ "stream h -n 3 -P 4", "-n: '3' is less than one byte for each of 4 flows" },
 	{ "stream h -u -l 70000", "-l: '70000' is over 65507, the largest UDP datagram" },
@@ -193,6 +193,9 @@ static const struct sentence_case sentences[] = {
 	{ "packets h --find-rate --bidir", "--find-rate and --bidir exclude each other" },
 	{ "packets h --find-rate -n 1M", "--find-rate and -n exclude each other" },
 	{ "packets h --find-rate -t 5", "-t has no meaning with --find-rate, --trial is the time of one trial" },
+	{ "connect h -P 7 -n 7", NULL },
+	{ "connect h -P 7 -n 6", "-n: '6' is less than one for each of 7 flows" },
+	{ "connect h -n 6 --warmup 1", "-n with --warmup: warm-up must be 0 when -n ends the test" },
 	{ "packets h --trial 0.1", "--trial: '0.1' is outside 0.2s..24h" },
 };
 
