@@ -15,9 +15,14 @@
 #	define UDP_GRO 104
 #endif
 
-enum { PIECES = 16, MESSAGES = PIECES * ND_MAX_GSO };
+enum {
+	PIECES = 16,
+	MESSAGES = 2 * ND_MAX_GSO /* taken at once: more would not stay in a core's own cache */
+};
 
 #define PIECE_BYTES 65536u
+/* Pieces are most often far shorter than their places, which must not share the lines of a cache. */
+#define PLACE_BYTES (PIECE_BYTES + 35u * 64u)
 
 struct datagram_gro {
 	struct mmsghdr header[PIECES];
@@ -59,11 +64,11 @@ static int open_gro(struct nd_io *io, unsigned lane, struct nd_err *err)
 		return 0;
 	io->rx_state[lane] = d = calloc(1, sizeof(*d));
 	if (d)
-		d->room = nd_buffer_new(PIECES * (size_t)PIECE_BYTES);
+		d->room = nd_buffer_new(PIECES * (size_t)PLACE_BYTES);
 	if (!d || !d->room)
 		return nd_fail(err, -ENOMEM, "no memory for datagrams");
 	for (i = 0; i < PIECES; i++) {
-		d->iov[i] = (struct iovec){ d->room + i * (size_t)PIECE_BYTES, PIECE_BYTES };
+		d->iov[i] = (struct iovec){ d->room + i * (size_t)PLACE_BYTES, PIECE_BYTES };
 		d->header[i].msg_hdr = (struct msghdr){ .msg_iov = &d->iov[i], .msg_iovlen = 1 };
 	}
 	d->stamped = nd_dg_stamp(io, lane);
@@ -96,19 +101,22 @@ static uint32_t take_apart(struct nd_io *io, struct nd_flow *f, struct datagram_
 			   uint32_t piece, uint32_t n)
 {
 	uint8_t *at = d->iov[piece].iov_base;
-	size_t left = d->header[piece].msg_len;
+	size_t left = d->header[piece].msg_len, segment;
 	struct nd_dg_told told;
 
 	nd_dg_told(&d->header[piece].msg_hdr, &told);
+	segment = told.segment ? told.segment : left;
 	do { /* an empty datagram is one, too */
-		size_t one = told.segment && told.segment < left ? told.segment : left;
+		size_t one = ND_MIN(segment, left);
 
 		if (n == MESSAGES) {
 			take_batch(io, f, d, n);
 			n = 0;
 		}
 		d->got[n] = (struct iovec){ at, one };
-		d->stamps[n++] = told.stamp_ns;
+		if (d->stamped)
+			d->stamps[n] = told.stamp_ns;
+		n++;
 		at += one;
 		left -= one;
 	} while (left > 0);
@@ -139,7 +147,7 @@ const struct nd_xfer nd_xfer_datagram_gro = {
 	.help = "UDP_GRO: datagrams that came together in one piece",
 	.datagram = true,
 	.one_way = true,
-	.batch_max = MESSAGES,
+	.batch_max = PIECES * ND_MAX_GSO,
 	.open = open_gro,
 	.close = close_gro,
 	.join = join_gro,

@@ -43,12 +43,29 @@ static bool length_fits(const struct nd_frame_state *s, size_t len)
 	return len > 0 && (len >= ND_HEADER_BYTES || s->message_bytes < ND_HEADER_BYTES);
 }
 
+/* The number in full, from its lower bits: the one that is nearest to what is expected. */
+static uint64_t number_of(const struct nd_seq *seq, uint64_t low)
+{
+	uint64_t ahead = (low - seq->next) & SEQ_MASK, behind = SEQ_MASK + 1 - ahead;
+
+	return ahead > behind && seq->next >= behind ? seq->next - behind : seq->next + ahead;
+}
+
 static void follow(struct nd_frame_state *s, uint64_t seq, struct nd_tally *tally)
 {
+	if (s->seq) {
+		seq = number_of(s->seq, seq);
+		nd_frame_tally(nd_seq_take(s->seq, seq), tally);
+	}
 	s->next = seq + 1;
-	if (!s->seq)
-		return;
-	nd_frame_tally(nd_seq_take(s->seq, seq), tally);
+}
+
+static void follow_clock(const struct nd_frame_state *s, const struct nd_batch *b, uint32_t i)
+{
+	const uint8_t *at = b->iov[i].iov_base;
+
+	nd_seq_jitter(s->seq,
+		      (b->stamp_ns ? b->stamp_ns[i] : b->now_ns) - get_be64(at + ND_HEADER_BYTES));
 }
 
 bool nd_header_take(struct nd_frame_state *s, const struct nd_batch *b, uint32_t i,
@@ -68,8 +85,7 @@ bool nd_header_take(struct nd_frame_state *s, const struct nd_batch *b, uint32_t
 		return true;
 	follow(s, word & SEQ_MASK, tally);
 	if (s->seq && len >= ND_STAMP_BYTES)
-		nd_seq_jitter(s->seq, (b->stamp_ns ? b->stamp_ns[i] : b->now_ns) -
-					      get_be64(at + ND_HEADER_BYTES));
+		follow_clock(s, b, i);
 	return true;
 }
 
@@ -92,31 +108,67 @@ void nd_tally_count(const struct nd_tally *t, uint64_t highest, struct nd_counte
 	count_both(&c->rx_highest, &sum->rx_highest, highest);
 }
 
+/* All messages of a batch have one length: none or all of them have numbers. */
 static void fill(struct nd_frame_state *s, struct nd_batch *b)
 {
+	uint64_t flow = (s->flow & FLOW_MASK) << SEQ_BITS;
+	size_t bytes = b->n ? b->iov[0].iov_len : 0;
+
+	if (bytes < ND_HEADER_BYTES)
+		return;
 	for (uint32_t i = 0; i < b->n; i++) {
-		if (b->iov[i].iov_len < ND_HEADER_BYTES)
-			continue;
-		nd_header_put(b->iov[i].iov_base, b->iov[i].iov_len, s->flow, s->next, b->now_ns);
-		s->next++;
+		uint8_t *at = b->iov[i].iov_base;
+
+		put_be64(at, flow | ((s->next + i) & SEQ_MASK));
+		if (bytes >= ND_STAMP_BYTES)
+			put_be64(at + ND_HEADER_BYTES, b->now_ns);
 	}
+	s->next += b->n;
 }
 
-/* All messages of a batch have one length: none or all of them have numbers. */
 static void unfill(struct nd_frame_state *s, uint32_t unsent)
 {
 	s->next -= s->next >= unsent ? unsent : s->next;
 }
 
+/* How many, from message @from on, came as they were sent: whole, and with the numbers that are expected. */
+static uint32_t in_order(const struct nd_frame_state *s, const struct nd_batch *b, uint32_t from)
+{
+	/* a number that has no room any more would be another flow's: those are not in order, for this once */
+	uint64_t word = ((s->flow & FLOW_MASK) << SEQ_BITS) + (s->seq->next & SEQ_MASK);
+	uint32_t i;
+
+	for (i = from; i < b->n; i++, word++)
+		if (b->iov[i].iov_len != s->message_bytes || get_be64(b->iov[i].iov_base) != word)
+			break;
+	return i - from;
+}
+
+static void take_row(struct nd_frame_state *s, const struct nd_batch *b, uint32_t from, uint32_t n,
+		     struct nd_tally *tally)
+{
+	nd_seq_run(s->seq, n);
+	s->next = s->seq->next;
+	tally->messages += n;
+	tally->unique += n;
+	for (uint32_t i = from; s->message_bytes >= ND_STAMP_BYTES && i < from + n; i++)
+		follow_clock(s, b, i);
+}
+
 static uint32_t take(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,
 		     struct nd_counters *sum)
 {
+	bool numbered = s->seq && s->message_bytes >= ND_HEADER_BYTES;
 	uint64_t highest = s->seq ? s->seq->next : 0;
 	struct nd_tally tally = { 0 };
 
-	for (uint32_t i = 0; i < b->n; i++)
-		if (!nd_header_take(s, b, i, &tally))
+	for (uint32_t i = 0, row; i < b->n; i += row ? row : 1) {
+		row = numbered ? in_order(s, b, i) : 0;
+		if (row)
+			take_row(s, b, i, row, &tally);
+		else if (!nd_header_take(s, b, i, &tally))
 			b->iov[i].iov_len = 0;
+	}
 	nd_tally_count(&tally, s->seq ? s->seq->next - highest : 0, c, sum);
 	return (uint32_t)tally.messages;
 }

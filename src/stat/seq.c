@@ -41,6 +41,22 @@ enum nd_seq_kind nd_seq_take(struct nd_seq *s, uint64_t seq)
 	return test_and_set(s, seq) ? ND_SEQ_DUPLICATE : ND_SEQ_REORDERED;
 }
 
+void nd_seq_run(struct nd_seq *s, uint64_t n)
+{
+	uint64_t at = s->next % ND_SEQ_WINDOW, left = ND_MIN(n, (uint64_t)ND_SEQ_WINDOW);
+
+	/* what leaves the window stood where these stand now */
+	while (left > 0) {
+		uint64_t bit = at % 64, some = ND_MIN(left, 64 - bit);
+		uint64_t bits = some < 64 ? (1ull << some) - 1 : UINT64_MAX;
+
+		s->seen[at / 64] |= bits << bit;
+		at = (at + some) % ND_SEQ_WINDOW;
+		left -= some;
+	}
+	s->next += n;
+}
+
 void nd_seq_jitter(struct nd_seq *s, uint64_t transit_ns)
 {
 	uint64_t d = transit_ns - s->last_transit_ns;

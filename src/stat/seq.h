@@ -23,6 +23,8 @@ struct nd_seq {
 };
 
 enum nd_seq_kind nd_seq_take(struct nd_seq *s, uint64_t seq);
+/** nd_seq_run() - the @n numbers from s->next on, each once and in order: all are ND_SEQ_NEW. */
+void nd_seq_run(struct nd_seq *s, uint64_t n);
 /** nd_seq_jitter() - RFC 3550: J += (|D| - J) / 16. @transit_ns may wrap: only differences are used. */
 void nd_seq_jitter(struct nd_seq *s, uint64_t transit_ns);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames: golden bytes, round trips, what is duplicate, reordered, foreign, corrupt. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* cmocka.h needs what stands above it. */
 /* clang-format off */
@@ -149,6 +151,67 @@ static void tells_order(void **state)
 	assert_int_equal(l->c.rx_duplicate, 2);
 	assert_int_equal(l->c.rx_highest, 7);
 	assert_memory_equal(&l->c, &l->sum, sizeof(l->c));
+	free(l);
+}
+
+/* A batch comes to what its messages come to one by one: lost, doubled, late, of others, too short. */
+static void a_batch_is_its_messages(void **state)
+{
+	const struct nd_frame *f = nd_frame_find("native");
+	unsigned seed = (unsigned)time(NULL), random = seed;
+
+	(void)state;
+	(void)printf("seed %u\n", seed);
+	for (unsigned round = 0; round < 300; round++) {
+		static const uint64_t lengths[] = { 4, 8, 14, 16, 64 };
+		uint64_t length = lengths[round % ND_COUNTOF(lengths)], next = 0;
+		struct link *whole = new_link(7, length, true), *one = new_link(7, length, true);
+		uint32_t sum = 0;
+
+		for (unsigned i = 0; i < MOST; i++) {
+			unsigned luck = (unsigned)rand_r(&random) % 40;
+
+			next += luck == 0 ? 3 : 1; /* lost */
+			next -= luck == 1 && next > 2 ? 2 : 0;
+			nd_header_put(whole->bytes[i], length, luck == 2 ? 8 : 7, next - 1,
+				      next * 10 + luck);
+			memcpy(one->bytes[i], whole->bytes[i], length);
+			whole->iov[i].iov_len -= luck == 3;
+			one->iov[i].iov_len = whole->iov[i].iov_len;
+		}
+		for (unsigned i = 0; i < MOST; i++)
+			sum += take(f, one, i, 1, 77);
+		assert_int_equal(take(f, whole, 0, MOST, 77), sum);
+		assert_memory_equal(&whole->c, &one->c, sizeof(one->c));
+		assert_memory_equal(&whole->sum, &one->sum, sizeof(one->sum));
+		assert_memory_equal(&whole->seq, &one->seq, sizeof(one->seq));
+		assert_int_equal(whole->rx.next, one->rx.next);
+		for (unsigned i = 0; i < MOST; i++)
+			assert_int_equal(whole->iov[i].iov_len, one->iov[i].iov_len);
+		free(whole);
+		free(one);
+	}
+}
+
+/* 40 bits are some hours of datagrams: then the numbers begin again, and are followed. */
+static void numbers_outlast_their_room(void **state)
+{
+	const struct nd_frame *f = nd_frame_find("native");
+	struct link *l = new_link(0xffffff, 16, true);
+
+	(void)state;
+	l->tx.next = l->rx.next = l->seq.next = (1ull << 40) - 10;
+	fill(f, l, 0, 40, 0);
+	assert_int_equal(take(f, l, 0, 5, 0), 5);
+	assert_int_equal(take(f, l, 20, 20, 0), 20); /* those of the seam are missing */
+	assert_int_equal(take(f, l, 5, 15, 0), 15);  /* they were late */
+	assert_int_equal(take(f, l, 8, 4, 0), 4);    /* again */
+	assert_int_equal(l->c.rx_unique, 40);
+	assert_int_equal(l->c.rx_highest, 40);
+	assert_int_equal(l->c.rx_reordered, 15);
+	assert_int_equal(l->c.rx_duplicate, 4);
+	assert_int_equal(l->c.rx_foreign, 0);
+	assert_true(l->seq.next == (1ull << 40) + 30);
 	free(l);
 }
 
@@ -354,6 +417,8 @@ int main(void)
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(unsent_numbers_are_used_again),
 		cmocka_unit_test(tells_order),
+		cmocka_unit_test(a_batch_is_its_messages),
+		cmocka_unit_test(numbers_outlast_their_room),
 		cmocka_unit_test(keeps_foreign_apart),
 		cmocka_unit_test(measures_jitter),
 		cmocka_unit_test(keeps_packets),

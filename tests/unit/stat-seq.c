@@ -104,6 +104,31 @@ static void agrees_with_a_model(void **state)
 	free(seen);
 }
 
+/* A run is what its numbers are one by one; gaps, late ones and duplicates stand between. */
+static void runs_as_one_by_one(void **state)
+{
+	unsigned seed = (unsigned)nd_now_ns(), random = seed, i;
+	struct nd_seq run = { 0 }, one = { 0 };
+
+	(void)state;
+	(void)printf("seed %u\n", seed);
+	for (i = 0; i < 20000; i++) {
+		uint64_t n = (uint64_t)rand_r(&random) % (i % 50 ? 130 : 3000), k;
+		uint64_t back = (uint64_t)rand_r(&random) % 1200;
+
+		nd_seq_run(&run, n);
+		for (k = 0; k < n; k++)
+			assert_int_equal(nd_seq_take(&one, one.next), ND_SEQ_NEW);
+		if (i % 3 == 0)
+			k = run.next + (uint64_t)rand_r(&random) % (i % 20 ? 10 : 2000);
+		else
+			k = run.next > back ? run.next - back : 0;
+		if (nd_seq_take(&run, k) != nd_seq_take(&one, k))
+			fail_msg("step %u: %llu", i, (unsigned long long)k);
+		assert_memory_equal(&run, &one, sizeof(run));
+	}
+}
+
 static void smooths_jitter(void **state)
 {
 	struct nd_seq s = { 0 };
@@ -124,6 +149,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_kinds_apart),
 		cmocka_unit_test(agrees_with_a_model),
+		cmocka_unit_test(runs_as_one_by_one),
 		cmocka_unit_test(smooths_jitter),
 	};
 
