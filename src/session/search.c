@@ -2,10 +2,13 @@
 /*
  * The search for the highest rate. It begins with as much as the sender gives, goes on with what was delivered of
  * that, strides up while trials pass, and halves the interval between the best that passed and the lowest that
- * failed until it is narrow. Noise: a narrow failure is tried again, two of three decide; the best rate must pass
- * re-tests, else it has failed and the search goes on below it.
+ * failed until it is narrow. Noise: what failed is tried again, two of three decide; the best rate must pass
+ * re-tests, else it has failed and the search goes on below it; then the failure above it must come again, else it
+ * was noise, and the search goes on there. Where the sender is the limit and does not come to the same rate twice,
+ * the rate is one that several trials came to.
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/real.h"
 #include "session/search.h"
@@ -13,7 +16,9 @@
 #define RESOLUTION   0.01 /* of the interval, relative to its upper end */
 #define REACHED      0.98 /* of the asked rate: more than a sender's clock is off */
 #define FIRST_STRIDE 0.03
-#define GROSS_LOSS   0.05 /* beyond the bound: no noise */
+#define GROSS_LOSS   0.05 /* beyond the bound: an overload, when nothing is known yet */
+#define HOPELESS     0.5  /* beyond the bound: no noise */
+#define SCATTER      0.95 /* of the highest: rates less apart are one */
 #define FLOOR_RATIO  1e-4 /* of what the sender gives */
 #define STALLS       3u   /* trials in a row that are not taken for what they should have been */
 
@@ -45,6 +50,8 @@ static void aim(struct nd_hunt *h, enum nd_hunt_phase phase, double asked_per_s)
 static void retest(struct nd_hunt *h)
 {
 	h->retests = h->retests_passed = 0;
+	memset(h->best, 0, sizeof(h->best));
+	h->best[0] = h->passed_per_s;
 	aim(h, ND_HUNT_RETEST, h->passed_asked);
 }
 
@@ -96,6 +103,14 @@ static void judge_passed(struct nd_hunt *h, const struct nd_hunt_trial *t)
 		narrow(h);
 }
 
+static void set_failed(struct nd_hunt *h, double rate, double asked_per_s)
+{
+	h->above_per_s = h->failed_per_s;
+	h->above_asked = h->failed_asked;
+	h->failed_per_s = rate;
+	h->failed_asked = asked_per_s;
+}
+
 static void judge_failed(struct nd_hunt *h, const struct nd_hunt_trial *t)
 {
 	double rate = nd_hunt_reached(t) ? t->asked_per_s : t->offered_per_s;
@@ -104,7 +119,7 @@ static void judge_failed(struct nd_hunt *h, const struct nd_hunt_trial *t)
 	if (!(rate >= 0) || (t->asked_per_s > 0 && rate <= h->passed_per_s))
 		rate = t->asked_per_s;
 	if (first || rate < h->failed_per_s)
-		h->failed_per_s = rate;
+		set_failed(h, rate, t->asked_per_s);
 	if (!first) {
 		narrow(h);
 		return;
@@ -119,7 +134,7 @@ static void judge_failed(struct nd_hunt *h, const struct nd_hunt_trial *t)
 
 static void take_search(struct nd_hunt *h, const struct nd_hunt_trial *t, bool passed)
 {
-	bool gross = !(t->lost_ratio <= h->bound_ratio + GROSS_LOSS);
+	double gross = h->bound_ratio + (h->failed_per_s > 0 ? HOPELESS : GROSS_LOSS);
 
 	h->passes += passed;
 	h->fails += !passed;
@@ -127,7 +142,7 @@ static void take_search(struct nd_hunt *h, const struct nd_hunt_trial *t, bool p
 		h->disagreements++;
 	if (passed && (h->fails == 0 || h->passes == 2))
 		judge_passed(h, t);
-	else if (!passed && (gross || h->fails == 2))
+	else if (!passed && (!(t->lost_ratio <= gross) || h->fails == 2))
 		judge_failed(h, t);
 	else
 		h->phase = ND_HUNT_AGAIN; /* the same rate */
@@ -138,7 +153,7 @@ static void fall_back(struct nd_hunt *h)
 {
 	h->broken++;
 	h->sender_limited = false;
-	h->failed_per_s = h->passed_per_s;
+	set_failed(h, h->passed_per_s, h->passed_asked);
 	h->passed_per_s = h->passed_asked = h->before_per_s;
 	h->before_per_s = 0;
 	h->stride = FIRST_STRIDE;
@@ -148,19 +163,68 @@ static void fall_back(struct nd_hunt *h)
 		aim(h, ND_HUNT_SEARCH, h->failed_per_s * (1 - 2 * RESOLUTION));
 }
 
-/* A re-test that the sender held back confirms no more than what it sent. */
+/* A trial that the sender held back confirms no more than what it sent: the rate is the highest that enough of them
+ * came to, or the lowest of fewer. */
+static void confirm(struct nd_hunt *h, const struct nd_hunt_trial *t)
+{
+	double rate = nd_hunt_reached(t) ? t->asked_per_s : t->offered_per_s, lower;
+
+	if (rate < h->passed_per_s)
+		h->sender_limited = !has_stalled(h, t);
+	for (unsigned i = 0; i <= ND_SEARCH_RETESTS; i++) {
+		if (rate > h->best[i]) {
+			lower = h->best[i];
+			h->best[i] = rate;
+			rate = lower;
+		}
+		if (h->best[i] > 0)
+			h->passed_per_s = h->best[i];
+	}
+}
+
+static bool is_scattered(const struct nd_hunt *h)
+{
+	return h->retests == h->retests_passed && h->retests < ND_SEARCH_SCATTER &&
+	       h->best[ND_SEARCH_RETESTS] < SCATTER * h->best[0];
+}
+
 static void take_retest(struct nd_hunt *h, const struct nd_hunt_trial *t, bool passed)
 {
-	if (passed && !nd_hunt_reached(t) && t->offered_per_s < h->passed_per_s) {
-		h->passed_per_s = t->offered_per_s;
-		h->sender_limited = !has_stalled(h, t);
-	}
+	if (passed)
+		confirm(h, t);
 	h->retests++;
 	h->retests_passed += passed;
-	if (h->retests_passed == ND_SEARCH_RETESTS)
+	if (h->retests_passed < ND_SEARCH_RETESTS) {
+		if (h->retests - h->retests_passed == ND_SEARCH_RETESTS)
+			fall_back(h);
+	} else if (!is_scattered(h)) {
+		bool doubtful = h->failed_asked > 0 && h->doubts < ND_SEARCH_DOUBTS;
+
+		aim(h, doubtful ? ND_HUNT_DOUBT : ND_HUNT_END, doubtful ? h->failed_asked : 0);
+	}
+}
+
+/* Passes as often as it has failed: that was noise. */
+static void take_doubt(struct nd_hunt *h, const struct nd_hunt_trial *t, bool passed)
+{
+	if (!passed || !nd_hunt_reached(t)) {
+		h->disagreements += h->passes > 0;
 		aim(h, ND_HUNT_END, 0);
-	else if (h->retests - h->retests_passed == ND_SEARCH_RETESTS)
-		fall_back(h);
+		return;
+	}
+	if (++h->passes < 2)
+		return;
+	h->doubts++;
+	h->disagreements++;
+	h->before_per_s = h->passed_per_s;
+	h->passed_per_s = h->passed_asked = t->asked_per_s;
+	set_failed(h, h->above_per_s, h->above_asked);
+	h->above_per_s = h->above_asked = 0;
+	h->stride = FIRST_STRIDE;
+	if (h->failed_per_s > 0)
+		narrow(h);
+	else
+		retest(h);
 }
 
 void nd_hunt_take(struct nd_hunt *h, const struct nd_hunt_trial *t)
@@ -176,6 +240,8 @@ void nd_hunt_take(struct nd_hunt *h, const struct nd_hunt_trial *t)
 			h->phase == ND_HUNT_SEARCH ? ND_HUNT_AGAIN : h->phase; /* the same rate */
 	else if (h->phase == ND_HUNT_RETEST)
 		take_retest(h, t, passed);
+	else if (h->phase == ND_HUNT_DOUBT)
+		take_doubt(h, t, passed);
 	else
 		take_search(h, t, passed);
 	if (h->phase != ND_HUNT_END && h->trials >= ND_SEARCH_TRIALS) {

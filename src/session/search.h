@@ -7,11 +7,14 @@
 
 #define ND_SEARCH_TRIALS  60u /* at most */
 #define ND_SEARCH_RETESTS 2u  /* that the rate found must pass, of at most one more */
+#define ND_SEARCH_SCATTER 6u  /* re-tests of a sender that does not come to the same rate twice */
+#define ND_SEARCH_DOUBTS  2u  /* failures that may turn out to have been noise */
 
 enum nd_hunt_phase {
 	ND_HUNT_SEARCH, /* another rate */
-	ND_HUNT_AGAIN,  /* what failed narrowly */
+	ND_HUNT_AGAIN,  /* what failed once */
 	ND_HUNT_RETEST, /* the best rate */
+	ND_HUNT_DOUBT,  /* then the one that failed above it */
 	ND_HUNT_END,
 };
 
@@ -32,13 +35,16 @@ struct nd_hunt {
 	double passed_per_s,
 		passed_asked; /* the highest rate that passed, and what was asked then; 0: none */
 	double before_per_s;  /* one that passed below it; 0: none */
-	double failed_per_s;  /* the lowest that failed above it; 0: none */
-	double stride;        /* how far above the best rate the next one is */
-	double lowest_per_s;  /* below this nothing is tried */
-	double fastest_per_s; /* that the sender ever came to */
-	unsigned trials, passes, fails; /* the last two: of the rate in hand */
+	double failed_per_s, failed_asked;  /* the lowest that failed above it; 0: none */
+	double above_per_s, above_asked;    /* the next above that one; 0: none */
+	double best[1 + ND_SEARCH_RETESTS]; /* rates by which the best one passed, highest first */
+	double stride;                      /* how far above the best rate the next one is */
+	double lowest_per_s;                /* below this nothing is tried */
+	double fastest_per_s;               /* that the sender ever came to */
+	unsigned trials, passes, fails;     /* the last two: of the rate in hand */
 	unsigned stalls; /* trials in a row that the sender held back although it can go so fast */
 	unsigned retests, retests_passed;
+	unsigned doubts; /* failures that were noise */
 	unsigned disagreements,
 		broken; /* rates that both passed and failed; that failed their re-tests */
 	bool sender_limited, out_of_trials;

@@ -54,7 +54,15 @@ static void tell(const struct trials *t, const struct nd_trial *trial)
 
 static const char *purpose_of(enum nd_hunt_phase phase)
 {
-	return phase == ND_HUNT_RETEST ? "re-test" : phase == ND_HUNT_AGAIN ? "again" : "search";
+	switch (phase) {
+	case ND_HUNT_RETEST:
+		return "re-test";
+	case ND_HUNT_AGAIN:
+	case ND_HUNT_DOUBT:
+		return "again";
+	default:
+		return "search";
+	}
 }
 
 static int put_search(const struct trials *t, struct nd_result *r)

@@ -14,7 +14,16 @@ struct path {
 	unsigned noise_each; /* one trial of so many; 0: none */
 	unsigned
 		stall_each; /* in one of so many the sender comes to half of what it could; 0: none */
+	unsigned from, until; /* trials in which that noise is, and no others; 0: any */
+	const double *pace;   /* shares that the sender comes to, in turn; NULL: all */
+	unsigned pace_n;
 };
+
+#define PATH(sender, limit, share, each, stalls)                                    \
+	{                                                                           \
+		.sender_per_s = (sender), .limit_per_s = (limit), .noise = (share), \
+		.noise_each = (each), .stall_each = (stalls)                        \
+	}
 
 static struct nd_hunt_trial run(const struct path *p, const struct nd_hunt *h)
 {
@@ -26,8 +35,10 @@ static struct nd_hunt_trial run(const struct path *p, const struct nd_hunt *h)
 		t.asked_per_s > 0 ? fmin(t.asked_per_s, p->sender_per_s) : p->sender_per_s;
 	if (p->stall_each && n % p->stall_each == 0)
 		t.offered_per_s /= 2;
+	if (p->pace)
+		t.offered_per_s *= p->pace[(n - 1) % p->pace_n];
 	through = fmin(t.offered_per_s, p->limit_per_s);
-	if (p->noise_each && n % p->noise_each == 0)
+	if (p->noise_each && n % p->noise_each == 0 && n >= p->from && (!p->until || n <= p->until))
 		through *= 1 - p->noise;
 	t.delivered_per_s = through;
 	t.lost_ratio = 1 - through / t.offered_per_s;
@@ -56,19 +67,19 @@ static const struct {
 	const char *limit, *confidence;
 	unsigned trials;  /* at most */
 } rows[] = {
-	{ "a filter",       { 500e3, 5000, 0, 0, 0 },      0.001, 0,     4900, 5006,  "loss",   "high",   20 },
-	{ "none at all",    { 500e3, 5000, 0, 0, 0 },      0,     0,     4900, 5000,  "loss",   "high",   20 },
-	{ "a wide bound",   { 500e3, 5000, 0, 0, 0 },      0.2,   0,     6100, 6251,  "loss",   "high",   40 },
-	{ "capped above",   { 500e3, 5000, 0, 0, 0 },      0.001, 20e3,  4900, 5006,  "loss",   "high",   20 },
-	{ "capped below",   { 500e3, 5000, 0, 0, 0 },      0.001, 3000,  3000, 3000,  "asked",  "high",   3 },
-	{ "a slow sender",  { 4000, 5000, 0, 0, 0 },       0.001, 0,     4000, 4000,  "sender", "high",   3 },
-	{ "slower still",   { 4000, 5000, 0, 0, 0 },       0.001, 20e3,  4000, 4000,  "sender", "high",   3 },
-	{ "just too fast",  { 5100, 5000, 0, 0, 0 },       0.001, 0,     4940, 5006,  "loss",   "high",   20 },
-	{ "nothing passes", { 500e3, 0, 0, 0, 0 },         0.001, 0,     0,    0,     NULL,     NULL,     30 },
-	{ "slow",           { 500e3, 3, 0, 0, 0 },         0.001, 0,     2,    3.01,  "loss",   "high",   40 },
-	{ "noise at times", { 500e3, 5000, 0.01, 5, 0 },   0.001, 0,     4700, 5006,  "loss",   NULL,     60 },
-	{ "stalls",         { 500e3, 5000, 0, 0, 4 },      0.001, 0,     4900, 5006,  "loss",   "high",   40 },
-	{ "capped, stalls", { 500e3, 50e3, 0, 0, 3 },      0.001, 5000,  5000, 5000,  "asked",  "high",   4 },
+	{ "a filter",       PATH(500e3, 5000, 0, 0, 0),      0.001, 0,     4900, 5006,  "loss",   "high",   20 },
+	{ "none at all",    PATH(500e3, 5000, 0, 0, 0),      0,     0,     4900, 5000,  "loss",   "high",   20 },
+	{ "a wide bound",   PATH(500e3, 5000, 0, 0, 0),      0.2,   0,     6100, 6251,  "loss",   "high",   40 },
+	{ "capped above",   PATH(500e3, 5000, 0, 0, 0),      0.001, 20e3,  4900, 5006,  "loss",   "high",   20 },
+	{ "capped below",   PATH(500e3, 5000, 0, 0, 0),      0.001, 3000,  3000, 3000,  "asked",  "high",   3 },
+	{ "a slow sender",  PATH(4000, 5000, 0, 0, 0),       0.001, 0,     4000, 4000,  "sender", "high",   3 },
+	{ "slower still",   PATH(4000, 5000, 0, 0, 0),       0.001, 20e3,  4000, 4000,  "sender", "high",   3 },
+	{ "just too fast",  PATH(5100, 5000, 0, 0, 0),       0.001, 0,     4940, 5006,  "loss",   "high",   20 },
+	{ "nothing passes", PATH(500e3, 0, 0, 0, 0),         0.001, 0,     0,    0,     NULL,     NULL,     30 },
+	{ "slow",           PATH(500e3, 3, 0, 0, 0),         0.001, 0,     2,    3.01,  "loss",   "high",   40 },
+	{ "noise at times", PATH(500e3, 5000, 0.01, 5, 0),   0.001, 0,     4700, 5006,  "loss",   NULL,     60 },
+	{ "stalls",         PATH(500e3, 5000, 0, 0, 4),      0.001, 0,     4900, 5006,  "loss",   "high",   40 },
+	{ "capped, stalls", PATH(500e3, 50e3, 0, 0, 3),      0.001, 5000,  5000, 5000,  "asked",  "high",   4 },
 };
 
 /* clang-format on */
@@ -94,6 +105,43 @@ static void finds_the_limit(void **state)
 			fail_msg("%s: confidence %s", rows[i].name, confidence);
 		if (limit && !strcmp(limit, "loss"))
 			assert_true(h.failed_per_s > h.passed_per_s);
+	}
+}
+
+/* A machine that is busy with other things: two trials in a row lose a tenth, or the sender comes to another rate each
+ * time. Neither makes the answer a low one. */
+static void outlives_noise(void **state)
+{
+	static const double uneven[] = { 0.6, 0.7, 0.97, 1, 0.75, 0.95, 0.9 };
+	struct nd_hunt h;
+
+	(void)state;
+	for (unsigned from = 2; from <= 9; from++) {
+		const struct path p = { .sender_per_s = 500e3,
+					.limit_per_s = 5000,
+					.noise = 0.1,
+					.noise_each = 1,
+					.from = from,
+					.until = from + 1 };
+
+		hunt(&p, 0.001, 0, &h);
+		if (h.passed_per_s < 4900 || h.passed_per_s > 5006)
+			fail_msg("from trial %u: %g in %u trials", from, h.passed_per_s, h.trials);
+		assert_string_equal(nd_hunt_limit(&h), "loss");
+		assert_true(h.trials <= 40);
+	}
+	for (unsigned skip = 0; skip < 5; skip++) {
+		const struct path p = { .sender_per_s = 4000,
+					.limit_per_s = 1e9,
+					.pace = uneven + skip,
+					.pace_n = (unsigned)(sizeof(uneven) / sizeof(uneven[0])) -
+						  skip };
+
+		hunt(&p, 0.001, 0, &h);
+		if (h.passed_per_s < 0.9 * 4000 || h.passed_per_s > 4000)
+			fail_msg("uneven from %u: %g", skip, h.passed_per_s);
+		assert_string_equal(nd_hunt_limit(&h), "sender");
+		assert_int_equal(h.retests, h.retests_passed);
 	}
 }
 
@@ -136,7 +184,7 @@ static void ends_whatever_comes(void **state)
 /* A sender that was too late for a trial told no rate: that is no rate to halve. */
 static void does_without_a_blank_trial(void **state)
 {
-	static const struct path nothing = { 500e3, 0, 0, 0, 0 };
+	static const struct path nothing = PATH(500e3, 0, 0, 0, 0);
 	const struct nd_hunt_trial blank = { .offered_per_s = (double)NAN,
 					     .delivered_per_s = (double)NAN,
 					     .lost_ratio = 1 };
@@ -163,6 +211,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_limit),
+		cmocka_unit_test(outlives_noise),
 		cmocka_unit_test(ends_whatever_comes),
 		cmocka_unit_test(does_without_a_blank_trial),
 	};
