@@ -187,7 +187,7 @@ struct nd_dialect {
 	void (*event)(void *state, const struct nd_dialog_event *ev, struct nd_verbs *ret);
 	void (*facts)(const void *state, struct nd_dialog_facts *ret);
 	/** Client: how its flows introduce themselves; false: they need not. */
-	bool (*greeting)(const void *state, struct nd_greeting_out *ret);
+	bool (*greeting)(const void *state, bool datagram, struct nd_greeting_out *ret);
 	void (*close)(void *state);
 	/** Print a message for --trace-control. */
 	void (*print)(const uint8_t *data, size_t n, struct nd_str *out);

@@ -235,10 +235,9 @@ static uint32_t flow_at(const struct nd_bin_layout *l)
 	return at;
 }
 
-static bool native_greeting(const void *state, struct nd_greeting_out *ret)
+static bool native_greeting(const void *state, bool datagram, struct nd_greeting_out *ret)
 {
 	const struct nd_native *d = state;
-	bool datagram = d->plan->workloads > 0 && nd_plan_is_datagram(&d->plan->workload[0]);
 	const struct nd_bin_layout *ask =
 		datagram ? &nd_native_token_layout : &nd_native_intro_layout;
 	const struct nd_bin_layout *answer =

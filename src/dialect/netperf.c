@@ -154,9 +154,10 @@ static void np_claim(const uint8_t *data, size_t n, bool datagram, struct nd_cla
 	*ret = (struct nd_claim){ .kind = datagram ? ND_CLAIM_ALIEN : ND_CLAIM_CONTROL };
 }
 
-static bool np_greeting(const void *state, struct nd_greeting_out *ret)
+static bool np_greeting(const void *state, bool datagram, struct nd_greeting_out *ret)
 {
 	(void)state;
+	(void)datagram;
 	*ret = (struct nd_greeting_out){ 0 };
 	return false;
 }

@@ -445,9 +445,10 @@ static void nt_claim(const uint8_t *data, size_t n, bool datagram, struct nd_cla
 	*ret = (struct nd_claim){ .kind = ND_CLAIM_ALIEN };
 }
 
-static bool nt_greeting(const void *state, struct nd_greeting_out *ret)
+static bool nt_greeting(const void *state, bool datagram, struct nd_greeting_out *ret)
 {
 	(void)state;
+	(void)datagram;
 	*ret = (struct nd_greeting_out){ 0 };
 	return false;
 }

@@ -19,6 +19,9 @@ bool nd_persona_generate(const char *what, struct nd_str *out);
  * sentence that names the options. */
 int nd_persona_judge_ways(const struct nd_plan *plan, bool datagram, struct nd_err *err);
 
+/** nd_persona_parse_load() - the value of --load. */
+int nd_persona_parse_load(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx);
+
 /* The verbs that look at this machine: rows, what they write into, and the rest. */
 extern const struct nd_opt_set nd_persona_watch_set, nd_persona_irq_set, nd_persona_doctor_set;
 void *nd_persona_doctor_target(struct nd_plan *plan);

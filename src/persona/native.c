@@ -538,6 +538,13 @@ static const struct nd_opt latency_rows[] = {
 		  "request was to be sent (response time) and that at which it was (service time); how late it was is told." },
 	{ .name = "arrival", .type = ND_OPT_INT, .choices = arrivals, AT(enum nd_spacing, ask.arrival),
 	  GIVEN(ask.has_arrival), .preset = "fixed", .common = true, .help = "gaps between requests, with --rate" },
+	{ .name = "load", .type = ND_OPT_CUSTOM, .parse = nd_persona_parse_load, .metavar = "SPEC",
+	  .common = true, .help = "times idle, then beside a load: stream,4,down",
+	  .more = "Times are taken twice, each time for -t behind a warm-up: idle first, then while this load runs between the same ends. "
+		  "Added latency and round trips per minute are told. SPEC is stream (TCP) or packets (UDP, 18 bytes by "
+		  "default), then, each behind a comma and in any order: up (the client sends, the default), down or both; "
+		  "a number of flows, or flows=N, of each way; rate=RATE of each way over all its flows, bit/s or datagrams per "
+		  "second, by default unlimited; size=BYTES of one send or datagram. The load has threads of its own." },
 	{ .name = "nagle", .type = ND_OPT_FLAG, AT(bool, ask.nagle), .help = "leave Nagle's algorithm on",
 	  .more = "By default TCP_NODELAY is set." },
 	{ 0 }
@@ -623,6 +630,7 @@ static const struct nd_opt_set latency_set = {
 	.examples =
 		"netdyno latency 192.0.2.1\tone request after the other, 64 bytes each way, 10 s\n"
 		"netdyno latency 192.0.2.1 -u --rate 10k --arrival poisson\tUDP, 10,000 a second at random instants\n"
+		"netdyno latency 192.0.2.1 --load stream,4,both\tidle, then beside four streams each way\n"
 		"netdyno latency 192.0.2.1 -r 64,1Ki -q 4 --spin --pin 1\tfour under way, a thread that never sleeps",
 	.rows = latency_arrays,
 	.min_operands = 1,

@@ -55,6 +55,17 @@ static bool has_udp(const struct nd_plan *plan)
 	return false;
 }
 
+/* Options of TCP are for nothing then. */
+static bool only_udp(const struct nd_plan *plan)
+{
+	uint64_t i;
+
+	for (i = 0; i < plan->workloads; i++)
+		if (!nd_plan_is_datagram(&plan->workload[i]))
+			return false;
+	return plan->workloads > 0;
+}
+
 /* The largest of one member over all workloads. */
 static uint64_t most(const struct nd_plan *plan, size_t offset)
 {
@@ -81,27 +92,30 @@ static bool both_directions(const struct nd_plan *p)
 
 static bool both_rates(const struct nd_plan *p)
 {
-	return MOST(p, rate_bps) && MOST(p, rate_ops);
+	for (uint64_t i = 0; i < p->workloads; i++)
+		if (p->workload[i].rate_bps && p->workload[i].rate_ops)
+			return true;
+	return false;
 }
 
 static bool mptcp_udp(const struct nd_plan *p)
 {
-	return p->mptcp && has_udp(p);
+	return p->mptcp && only_udp(p);
 }
 
 static bool cc_udp(const struct nd_plan *p)
 {
-	return p->sock.cc && has_udp(p);
+	return p->sock.cc && only_udp(p);
 }
 
 static bool mss_udp(const struct nd_plan *p)
 {
-	return p->sock.mss_bytes && has_udp(p);
+	return p->sock.mss_bytes && only_udp(p);
 }
 
 static bool nodelay_udp(const struct nd_plan *p)
 {
-	return p->sock.nodelay && has_udp(p);
+	return p->sock.nodelay && only_udp(p);
 }
 
 static bool fragment_tcp(const struct nd_plan *p)
@@ -121,7 +135,10 @@ static bool verify_payload(const struct nd_plan *p)
 
 static bool rr_bitrate(const struct nd_plan *p)
 {
-	return is_rr(p) && MOST(p, rate_bps);
+	for (uint64_t i = 0; i < p->workloads; i++)
+		if (nd_plan_has_turns(&p->workload[i]) && p->workload[i].rate_bps)
+			return true;
+	return false;
 }
 
 static bool rr_length(const struct nd_plan *p)
@@ -243,7 +260,7 @@ static bool arrival_alone(const struct nd_plan *p)
 
 static bool nagle_udp(const struct nd_plan *p)
 {
-	return p->ask.nagle && has_udp(p);
+	return p->ask.nagle && only_udp(p);
 }
 
 static bool nagle_nodelay(const struct nd_plan *p)
@@ -696,6 +713,11 @@ int nd_plan_fits_path(const struct nd_plan *plan, enum nd_end_kind sender, uint6
 				       "the path in one piece; --fragment lets it be cut",
 				       ULL(w->message_bytes), ULL(bytes));
 	}
+	if (plan->load.packets && !plan->load.fragment && plan->load.bytes > bytes)
+		return nd_fail(err, -EMSGSIZE,
+			       "--load size: '%llu' is over %llu, the largest datagram that "
+			       "crosses the path in one piece; --fragment lets it be cut",
+			       ULL(plan->load.bytes), ULL(bytes));
 	return 0;
 }
 

@@ -116,6 +116,43 @@ static int add_workload(struct nd_plan *plan, enum nd_end_kind active, struct nd
 	return 0;
 }
 
+/* One way of the traffic under which times are taken again. */
+static void add_load(struct nd_plan *plan, enum nd_end_kind active)
+{
+	const struct nd_asked_load *ask = &plan->load;
+	struct nd_workload *w = &plan->workload[plan->workloads];
+
+	*w = (struct nd_workload){
+		.active = active,
+		.load = "stream",
+		.frame = ask->packets ? "native" : "plain",
+		.transport = ask->packets  ? "udp"
+			     : plan->mptcp ? "mptcp"
+					   : "tcp",
+		.flows = ask->flows,
+		.first_flow = nd_plan_flows(plan),
+		.message_bytes = ask->bytes,
+	};
+	if (ask->packets)
+		w->rate_ops = ask->rate;
+	else
+		w->rate_bps = ask->rate;
+	if (!w->message_bytes)
+		w->message_bytes = ask->packets ? ND_PACKET_BYTES : default_message(w->flows);
+	plan->workloads++;
+	plan->workload_list.n = plan->workloads;
+}
+
+static void add_loads(struct nd_plan *plan)
+{
+	if (!plan->load.wanted)
+		return;
+	if (plan->load.way != ND_LOAD_DOWN)
+		add_load(plan, ND_CLIENT);
+	if (plan->load.way != ND_LOAD_UP)
+		add_load(plan, ND_SERVER);
+}
+
 static void derive_times(struct nd_plan *plan)
 {
 	bool counts = plan->ask.total_bytes || plan->ask.total_ops;
@@ -153,6 +190,11 @@ static void derive_latency(struct nd_plan *plan)
 {
 	plan->ask.shape = plan->ask.ops.value ? "paced" : "rr";
 	plan->sock.nodelay |= !plan->ask.udp && !plan->ask.nagle;
+	plan->load.fragment = plan->sock.fragment;
+	if (!plan->load.packets)
+		return;
+	plan->gso = 1; /* each datagram is a packet */
+	plan->gro = ND_OFF;
 }
 
 static bool is_open(const char *way)
@@ -240,6 +282,8 @@ int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 			plan, plan->ask.reverse && !plan->ask.bidir ? ND_SERVER : ND_CLIENT, err);
 	if (r == 0 && plan->ask.bidir)
 		r = add_workload(plan, ND_SERVER, err);
+	if (r == 0)
+		add_loads(plan);
 	nd_plan_set_imix(plan, IPV4_UDP_BYTES);
 	nd_plan_shrink(plan);
 	return r;

@@ -144,7 +144,7 @@ const char *nd_plan_note(const struct nd_plan *plan)
 {
 	uint64_t i;
 
-	if (plan->face || plan->verb == ND_VERB_PACKETS)
+	if (plan->face || plan->verb == ND_VERB_PACKETS || plan->load.wanted)
 		return NULL; /* it has notes of its own; or that is what was asked for */
 	for (i = 0; i < plan->workloads; i++) {
 		const struct nd_workload *w = &plan->workload[i];
@@ -160,6 +160,19 @@ bool nd_plan_has_turns(const struct nd_workload *w)
 {
 	return w->load && (!strcmp(w->load, "rr") || !strcmp(w->load, "paced") ||
 			   !strcmp(w->load, "crr") || !strcmp(w->load, "cc"));
+}
+
+bool nd_plan_is_loaded(const struct nd_plan *plan)
+{
+	bool turns = false, others = false;
+
+	for (uint64_t i = 0; i < plan->workloads; i++) {
+		bool has = nd_plan_has_turns(&plan->workload[i]);
+
+		turns |= has;
+		others |= !has;
+	}
+	return turns && others;
 }
 
 bool nd_plan_connects(const struct nd_plan *plan)

@@ -74,7 +74,7 @@ struct nd_size {
 	uint64_t bytes, count;
 };
 
-/* One traffic pattern over a set of flows. --bidir is two of them, --load will be two. */
+/* One traffic pattern over a set of flows. --bidir is two of them, --load two or three. */
 struct nd_workload {
 	enum nd_end_kind active; /* who sends (stream) or asks (rr) */
 	const char *load;        /* registry names: loads.def, frames.def, transports.def */
@@ -166,6 +166,21 @@ struct nd_find {
 	bool wanted;
 	uint64_t loss_ppm; /* bound, millionths */
 	uint64_t trial_ns; /* measured window of one trial */
+};
+
+/* Which way traffic beside a latency test goes; the client sends up. */
+enum nd_load_way { ND_LOAD_UP, ND_LOAD_DOWN, ND_LOAD_BOTH };
+
+/* Traffic under which times are taken a second time, as typed; never travels. */
+struct nd_asked_load {
+	bool wanted;
+	bool packets; /* small datagrams; else streams */
+	enum nd_load_way way;
+	uint64_t flows; /* of each way */
+	uint64_t
+		rate; /* of each way over all flows: bit/s, or datagrams per second; 0: unlimited */
+	uint64_t bytes; /* of one send or datagram; 0: the default */
+	bool fragment;  /* derived: its datagrams may be cut */
 };
 
 /* What the user wants to see; never travels. */
@@ -263,6 +278,8 @@ struct nd_plan {
 	uint64_t sample_every;
 	bool spread; /* client: source ports that follow one another; session picks them */
 	struct nd_find find;
+	struct nd_asked_load
+		load; /* workload[0] is then the latency test, the others are the load */
 
 	struct nd_plan *tries[2]; /* doctor's short tests, in the arena; nd_plan_done() ends them */
 	struct nd_serve serve;
@@ -289,6 +306,9 @@ void nd_plan_set_imix(struct nd_plan *plan, uint64_t header_bytes);
 
 /** nd_plan_note() - what a user should know about a plan that is right, or NULL. */
 const char *nd_plan_note(const struct nd_plan *plan);
+
+/** nd_plan_is_loaded() - are times taken in one workload while another one moves all it can? */
+bool nd_plan_is_loaded(const struct nd_plan *plan);
 
 /** nd_plan_is_datagram() - does the workload keep messages apart (UDP)? */
 bool nd_plan_is_datagram(const struct nd_workload *w);

@@ -4,8 +4,10 @@
  * measured window, for each direction. Figures in base units; unknown is empty. The columns are the
  * figures of the text report; with -v behind them every other figure that is one number or word. Those of
  * groups are named by their path: tcp_cc, server_machine_idle_cores. Lists (flows, CPUs) are for JSON and
- * XML. Behind all that come the rows of a group: one per client and direction, then the sum.
+ * XML. Behind all that come the rows of a group: one per client and direction, then the sum; of times without and
+ * with a load a row for each in place of an interval's: "idle" and "loaded".
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -301,6 +303,44 @@ static void put_group(const struct walk *w, const struct nd_result *r, const str
 	}
 }
 
+static double quantile_of(const struct nd_times *t, const char *name)
+{
+	const struct nd_quantile_row *q = t->quantiles.v;
+	uint64_t i;
+
+	for (i = 0; i < t->quantiles.n; i++)
+		if (!strcmp(q[i].name, name))
+			return q[i].us;
+	return (double)NAN;
+}
+
+/* Times of a run in the columns of an interval's. */
+static void put_times(const struct walk *w, const struct nd_result *r, const char *name,
+		      const struct nd_latency *l)
+{
+	const struct nd_direction *d = r->directions.v;
+	const struct nd_times *t = l->open_loop ? &l->response : &l->service;
+	struct nd_interval_joint row;
+
+	put_start(w->out, r, d, name);
+	nd_table_unknown(&nd_interval_joint_table, &row);
+	row.phase = "measure";
+	row.rtt_count = t->count;
+	row.rtt_p50_us = quantile_of(t, "p50");
+	row.rtt_p99_us = quantile_of(t, "p99");
+	row.rtt_max_us = t->max_us;
+	put_interval(w, &row);
+}
+
+static void put_loaded(const struct walk *w, const struct nd_result *r)
+{
+	const struct nd_direction *d = r->directions.v;
+
+	put_times(w, r, "idle", r->loaded->idle);
+	if (d->latency && d->latency != r->loaded->idle)
+		put_times(w, r, "loaded", d->latency);
+}
+
 static void csv_begin(const struct nd_report_cfg *cfg, struct nd_str *out)
 {
 	nd_str_add(out, "direction,row,partial,same_host");
@@ -333,6 +373,8 @@ static void csv_result(const struct nd_report_cfg *cfg, const struct nd_result *
 		put_start(out, r, &d[i], "total");
 		put_totals(&w, r, &d[i]);
 	}
+	if (r->loaded)
+		put_loaded(&w, r);
 	if (r->group)
 		put_group(&w, r, r->group);
 }

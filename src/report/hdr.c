@@ -5,17 +5,23 @@
 #include "report/int.h"
 #include "stat/hdr.h"
 
-static void put_direction(const struct nd_direction *d, struct nd_str *out)
+/* @prefix: in front of each tag. */
+static void put_times(const struct nd_latency *l, const char *prefix, double start_s,
+		      double length_s, struct nd_str *out)
 {
-	const struct nd_latency *l = d->latency;
-	double start_s = isfinite(d->window_start_s) ? d->window_start_s : 0;
-	double length_s = isfinite(d->sender_window_s) ? d->sender_window_s : 0;
+	nd_auto_str response = { 0 };
+	nd_auto_str service = { 0 };
 
+	nd_str_addf(&response, "%sresponse", prefix);
+	nd_str_addf(&service, "%sservice", prefix);
+	start_s = isfinite(start_s) ? start_s : 0;
+	length_s = isfinite(length_s) ? length_s : 0;
 	if (l->response_hist.count &&
-	    nd_hdr_line(out, "response", start_s, length_s, &l->response_hist) < 0)
+	    nd_hdr_line(out, nd_str_text(&response), start_s, length_s, &l->response_hist) < 0)
 		out->failed = true;
-	if (nd_hdr_line(out, "service", start_s, length_s, &l->service_hist) < 0)
+	if (nd_hdr_line(out, nd_str_text(&service), start_s, length_s, &l->service_hist) < 0)
 		out->failed = true;
+	out->failed = out->failed || !nd_str_ok(&response) || !nd_str_ok(&service);
 }
 
 static void hdr_result(const struct nd_report_cfg *cfg, const struct nd_result *r,
@@ -29,9 +35,13 @@ static void hdr_result(const struct nd_report_cfg *cfg, const struct nd_result *
 	for (uint64_t i = 0; i < r->directions.n; i++) {
 		if (!d[i].latency)
 			continue;
-		put_direction(&d[i], out);
+		put_times(d[i].latency, "", d[i].window_start_s, d[i].sender_window_s, out);
 		any = true;
 	}
+	/* of a run before this one, by that one's clock */
+	if (r->loaded && r->loaded->idle && any && r->loaded->idle != d[0].latency)
+		put_times(r->loaded->idle, "idle-", r->loaded->idle_start_s,
+			  r->loaded->idle_window_s, out);
 	if (!any)
 		nd_str_add(out, "# no times: this test does not measure requests and answers\n");
 }

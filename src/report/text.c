@@ -226,6 +226,8 @@ static void text_result(const struct nd_report_cfg *cfg, const struct nd_result 
 		nd_str_addc(out, '\n', 1);
 		nd_text_direction(cfg, r, &d[i], out);
 	}
+	if (r->loaded)
+		nd_text_loaded(out, r);
 	if (r->search)
 		nd_text_search(out, r->search);
 	if (r->group)

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "os/os.h"
 #include "result/latency.h"
+#include "result/loaded.h"
 #include "stat/counters.h"
 #include "stat/hist.h"
 #include "stat/samples.h"
@@ -397,6 +398,8 @@ struct nd_result {
 	struct nd_search *search;         /* of which this was the last run; NULL: none */
 	const struct nd_repeats *repeats; /* borrowed, of which this was the last run; NULL: none */
 	struct nd_group *group;           /* of which this was one client; NULL: none */
+	struct nd_loaded
+		*loaded; /* of which this was the second run; NULL: no load was asked for */
 	/* borrowed: instants of messages, of each worker of the end that asked for them to be kept */
 	struct nd_samples *const *samples;
 	size_t samples_n;

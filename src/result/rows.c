@@ -255,6 +255,9 @@ static const struct nd_field result_rows[] = {
 	       &nd_search_table),
 	ND_OPTGROUP(struct nd_group, R, group, 0, NULL,
 	       "All clients of the group; the rest of the report is of this one.", &nd_group_table),
+	ND_OPTGROUP(struct nd_loaded, R, loaded, 0, NULL,
+	       "Times without and with a load; the rest of the report is of the run with it, the first direction the "
+	       "requests, the others the load.", &nd_loaded_table),
 	ND_OPTGROUP(struct nd_side, R, client, 0, NULL,
 	       "What the client measured.", &nd_side_table),
 	ND_OPTGROUP(struct nd_side, R, server, 0, NULL,

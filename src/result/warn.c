@@ -21,6 +21,7 @@
 #define CONNTRACK_RATIO 0.9
 #define NEAR_40MS_RATIO 0.01
 #define ACK_RTT_US      20000.0 /* where round trips are as long as that anyway, 40 ms say nothing */
+#define HELD_RATIO      0.5     /* of the time in which a stream had something to send */
 #define LATE_RATIO      0.1     /* of the median response time */
 #define LINUX_DOUBLES   2u      /* SO_SNDBUF and SO_RCVBUF: half is for bookkeeping */
 #define TIMES(n)        ((n) == 1 ? "" : "s")
@@ -716,6 +717,67 @@ static void say_asked_again(const struct subject *s, struct nd_str *out)
 		name_of(s, s->side), NUMBER(n), n == 1 ? " was" : "s were");
 }
 
+/* ---- times beside a load */
+
+static const struct nd_direction *first_load(const struct nd_result *r)
+{
+	const struct nd_direction *d = r->directions.v;
+
+	return r->loaded && r->directions.n > 1 ? &d[1] : NULL;
+}
+
+static bool load_stood_still(const struct subject *s)
+{
+	return first_load(s->r) && !(s->r->loaded->load_goodput_bps > 0);
+}
+
+static void say_still(const struct subject *s, struct nd_str *out)
+{
+	(void)s; /* there is no figure */
+	nd_str_add(out,
+		   "nothing of the load is known to have come: the times under load are those of "
+		   "an idle path");
+}
+
+/* A stream that its ends hold back does not fill the queues on the way. */
+static bool is_held_back(const struct subject *s)
+{
+	const struct nd_direction *d = s->d;
+
+	return s->r->loaded && !d->transactional && !d->datagram && d->asked_rate_bps == 0 &&
+	       (d->tcp.rwnd_limited_ratio > HELD_RATIO || d->tcp.sndbuf_limited_ratio > HELD_RATIO);
+}
+
+static void say_held_back(const struct subject *s, struct nd_str *out)
+{
+	bool window = s->d->tcp.rwnd_limited_ratio > HELD_RATIO;
+
+	nd_str_addf(
+		out,
+		"%s: for %s of the time the load waited for the %s, not for the path: it may not "
+		"have filled its queues, --load with more flows does",
+		s->d->label,
+		SHARE(window ? s->d->tcp.rwnd_limited_ratio : s->d->tcp.sndbuf_limited_ratio),
+		window ? "receiver's window" : "sender's buffer");
+}
+
+static bool load_took_cpu(const struct subject *s)
+{
+	return first_load(s->r) && (bound(s->r->client) || bound(s->r->server));
+}
+
+static void say_load_cpu(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_side *side = bound(s->r->client) ? s->r->client : s->r->server;
+
+	nd_str_addf(
+		out,
+		"%s: under load CPU %llu was %s busy: what the load adds to the times may be the "
+		"machine's rather than the path's",
+		name_of(s, side), NUMBER(side->machine.busiest_cpu),
+		SHARE(side->machine.busiest_ratio));
+}
+
 /* Most important first. */
 /* clang-format off */
 static const struct row warnings[] = {
@@ -735,6 +797,9 @@ static const struct row warnings[] = {
 	{ "udp_unlimited",        ABOUT_DIRECTION, is_unlimited,           say_unlimited },
 	{ "bytes_missed",         ABOUT_DIRECTION, bytes_are_missing,      say_missing },
 	{ "rate_missed",          ABOUT_DIRECTION, rate_is_missed,         say_missed },
+	{ "load_still",           ABOUT_RESULT,    load_stood_still,       say_still },
+	{ "load_cpu_bound",       ABOUT_RESULT,    load_took_cpu,          say_load_cpu },
+	{ "load_held_back",       ABOUT_DIRECTION, is_held_back,           say_held_back },
 	{ "spinners",             ABOUT_DIRECTION, has_spinners,           say_spinners },
 	{ "no_answer",            ABOUT_DIRECTION, answers_are_missing,    say_no_answer },
 	{ "no_source_port",       ABOUT_DIRECTION, has_no_port,            say_no_port },

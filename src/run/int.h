@@ -172,6 +172,8 @@ struct nd_run {
 	uint64_t cycles_start, cycles_end;
 	unsigned lane_n;
 	uint32_t worker_n, pin_n;
+	uint32_t
+		apart_n; /* a loaded test: of the workers, those of requests, the first ones; 0: mixed */
 	uint32_t bound_n; /* of the workers: bound to the CPU of a route, the first ones */
 	int sampler_fd;
 	int main_fd;                /* eventfd: a worker's state or series has moved */

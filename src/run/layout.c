@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which flow belongs to whom. Flows are dealt out to workers in turn; those of a route that is bound to a CPU go
- * to the worker of that route. Open-ended runs do not know their flows beforehand: they are dealt out as they come.
+ * to the worker of that route. Requests whose times are taken beside a load have workers of their own, as many as
+ * without it: no request waits until its own thread has moved some of the load. Open-ended runs do not know their flows beforehand: they are dealt out as they come.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,11 +22,33 @@ static bool is_bound(const struct nd_route *route)
 	return route->cpu >= 0;
 }
 
+static uint64_t flows_with_turns(const struct nd_plan *plan)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < plan->workloads; i++)
+		n += nd_plan_has_turns(&plan->workload[i]) ? plan->workload[i].flows : 0;
+	return n;
+}
+
+static void count_apart(struct nd_run *r)
+{
+	uint64_t turns = flows_with_turns(r->cfg.plan);
+	uint32_t threads = ND_MAX(r->cfg.threads, 1u);
+
+	r->apart_n = (uint32_t)ND_MIN(threads, turns);
+	r->worker_n = r->apart_n + (uint32_t)ND_MIN(threads, r->flow_n - turns);
+}
+
 /* Workers for routes bound to a CPU, and for all others together. */
 static void count_workers(struct nd_run *r)
 {
 	uint64_t free_flows = r->flow_n, free_workers;
 
+	if (nd_plan_is_loaded(r->cfg.plan) && !r->cfg.route_n && !r->cfg.plan->open_ended) {
+		count_apart(r);
+		return;
+	}
 	for (uint32_t i = 0; i < r->cfg.route_n; i++) {
 		if (!is_bound(&r->cfg.routes[i]))
 			continue;
@@ -60,11 +83,22 @@ static uint32_t bound_worker(const struct nd_run *r, int route)
 	return n;
 }
 
+static uint32_t owner_apart(const struct nd_run *r, uint64_t flow)
+{
+	const struct nd_plan *plan = r->cfg.plan;
+
+	if (nd_plan_has_turns(&plan->workload[nd_plan_workload_of(plan, flow)]))
+		return (uint32_t)(flow % r->apart_n);
+	return r->apart_n + (uint32_t)(flow % (r->worker_n - r->apart_n));
+}
+
 static uint32_t owner_of(const struct nd_run *r, uint64_t flow)
 {
 	uint64_t at;
 	int route = r->bound_n ? nd_layout_route(r, flow, &at) : -1;
 
+	if (r->apart_n)
+		return owner_apart(r, flow);
 	if (route >= 0 && is_bound(&r->cfg.routes[route]))
 		return bound_worker(r, route);
 	return r->bound_n + (uint32_t)(flow % (r->worker_n - r->bound_n));

@@ -47,9 +47,10 @@ struct nd_run_cfg {
 	uint32_t route_n;
 	const struct nd_addr *from; /* client: source addresses, .from_n (0: any) */
 	uint32_t from_n;
-	const char *dev;                    /* client: bind to this device, or NULL */
-	const struct nd_greeting *greeting; /* client; NULL: none */
-	uint32_t threads;                   /* workers of this end */
+	const char *dev; /* client: bind to this device, or NULL */
+	const struct nd_greeting
+		*greeting; /* client: [0] of streams, [1] of datagrams; NULL: none */
+	uint32_t threads;  /* workers of this end */
 	const char *nic; /* interface of the test's address: --pin auto, counters; NULL: unknown */
 	uint16_t source_port; /* client: flow k binds to this + k; 0: any */
 };

@@ -36,8 +36,8 @@ struct attempt {
 
 struct opener {
 	struct nd_worker *w;
-	const struct nd_greeting *g;
-	struct attempt *tries; /* one per slot */
+	const struct nd_greeting *g; /* [0] of streams, [1] of datagrams; NULL: none */
+	struct attempt *tries;       /* one per slot */
 	uint32_t next, in_flight, in_flight_max, done, wanted, refused;
 	int epoll;
 	bool datagrams;       /* some flows need their hello repeated */
@@ -63,6 +63,14 @@ static void answer_of(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
 static const struct nd_lane *lane_of(const struct nd_worker *w, const struct nd_flow *f)
 {
 	return &w->run->lanes[f->workload];
+}
+
+/* NULL: it needs none. */
+static const struct nd_greeting *greeting_of(const struct opener *o, const struct nd_flow *f)
+{
+	const struct nd_greeting *g = o->g ? &o->g[nd_is_datagram(lane_of(o->w, f))] : NULL;
+
+	return g && g->hello_bytes > 0 ? g : NULL;
 }
 
 static void opened(struct opener *o, uint32_t slot)
@@ -122,23 +130,24 @@ static int refused(struct opener *o, uint32_t slot)
 static int say_hello(struct opener *o, uint32_t slot)
 {
 	const struct nd_flow *f = &o->w->flows[slot];
+	const struct nd_greeting *g = greeting_of(o, f);
 	struct attempt *t = &o->tries[slot];
-	uint8_t hello[sizeof(o->g->hello)];
+	uint8_t hello[sizeof(g->hello)];
 	ssize_t n;
 
 	if (is_probe(o->w, f))
 		nd_close_p(&o->w->flows[slot].fd); /* there is one to be had: that is all */
-	if (!o->g || o->g->hello_bytes == 0 || f->fd < 0) {
+	if (!g || f->fd < 0) {
 		opened(o, slot);
 		return 0;
 	}
-	hello_of(o->g, f->tx.flow, hello);
-	n = send(f->fd, hello, o->g->hello_bytes, MSG_NOSIGNAL);
+	hello_of(g, f->tx.flow, hello);
+	n = send(f->fd, hello, g->hello_bytes, MSG_NOSIGNAL);
 	if (n < 0 && !nd_is_datagram(lane_of(o->w, f)))
 		return flow_failed(o, slot, -errno);
 	/* a datagram that did not get out is repeated; a fresh stream socket always has room for 64 bytes */
 	t->stage = OPENING_ANSWER;
-	t->resend_ns = nd_now_ns() + o->g->resend_ms * ND_NS_PER_MS;
+	t->resend_ns = nd_now_ns() + g->resend_ms * ND_NS_PER_MS;
 	return 0;
 }
 
@@ -146,12 +155,13 @@ static int say_hello(struct opener *o, uint32_t slot)
 static bool greet_early(struct opener *o, uint32_t slot)
 {
 	const struct nd_flow *f = &o->w->flows[slot];
-	uint8_t hello[sizeof(o->g->hello)];
+	const struct nd_greeting *g = greeting_of(o, f);
+	uint8_t hello[sizeof(g->hello)];
 
-	if (!o->g || o->g->hello_bytes == 0 || is_probe(o->w, f))
+	if (!g || is_probe(o->w, f))
 		return false;
-	hello_of(o->g, f->tx.flow, hello);
-	if (send(f->fd, hello, o->g->hello_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+	hello_of(g, f->tx.flow, hello);
+	if (send(f->fd, hello, g->hello_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return false; /* not yet, or never: the wait tells */
 	o->tries[slot].stage = OPENING_ANSWER;
 	return true;
@@ -231,15 +241,20 @@ static int read_answer(struct opener *o, uint32_t slot)
 	struct nd_flow *f = &o->w->flows[slot];
 	struct attempt *t = &o->tries[slot];
 	bool datagram = nd_is_datagram(lane_of(o->w, f));
-	uint8_t want[sizeof(o->g->answer)], got[sizeof(o->g->answer)];
-	ssize_t n = recv(f->fd, got, o->g->answer_bytes - t->got, MSG_DONTWAIT);
+	const struct nd_greeting *g = greeting_of(o, f);
+	uint8_t want[sizeof(g->answer)], got[sizeof(g->answer)];
+	ssize_t n;
+
+	if (!g) /* nothing was said that is answered */
+		return 0;
+	n = recv(f->fd, got, g->answer_bytes - t->got, MSG_DONTWAIT);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR || (datagram && errno == ECONNREFUSED)
 			       ? 0
 			       : flow_failed(o, slot, -errno);
-	answer_of(o->g, f->tx.flow, want);
-	if (datagram && ((size_t)n != o->g->answer_bytes || memcmp(want, got, (size_t)n) != 0))
+	answer_of(g, f->tx.flow, want);
+	if (datagram && ((size_t)n != g->answer_bytes || memcmp(want, got, (size_t)n) != 0))
 		return 0;
 	if (n == 0)
 		return nd_fail(
@@ -250,7 +265,7 @@ static int read_answer(struct opener *o, uint32_t slot)
 		return nd_fail(&o->w->err, -EPROTO, "flow %llu: the server's answer is not ours",
 			       (unsigned long long)f->tx.flow);
 	t->got = (uint8_t)(t->got + n);
-	if (t->got == o->g->answer_bytes)
+	if (t->got == g->answer_bytes)
 		opened(o, slot);
 	return 0;
 }

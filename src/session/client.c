@@ -193,7 +193,7 @@ static int size_datagrams(struct client *c, struct nd_err *err)
 	uint64_t bytes = 0;
 	int r;
 
-	if (plan->face || !nd_plan_has_datagrams(plan))
+	if (plan->face || !(nd_plan_has_datagrams(plan) || plan->load.packets))
 		return 0;
 	nd_plan_set_imix(plan,
 			 c->test.peer.u.sa.sa_family == AF_INET6 ? IPV6_UDP_BYTES : IPV4_UDP_BYTES);

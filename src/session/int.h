@@ -101,7 +101,7 @@ struct nd_test {
 
 	struct nd_run *run; /* owned */
 	struct nd_watch *run_watch;
-	struct nd_greeting greeting;
+	struct nd_greeting greeting[2]; /* of streams, of datagrams */
 	char nic[64];
 	enum nd_run_state run_state;
 	uint32_t intervals_told;
@@ -194,6 +194,9 @@ int nd_session_netserver(const struct nd_session *how, struct nd_err *err);
 /** nd_session_packets() - as nd_session_client(); with plan->find a search of many tests, the last of which is
  * reported. */
 int nd_session_packets(const struct nd_session *how, struct nd_err *err);
+
+/** nd_session_latency() - as nd_session_client(); with plan->load twice, without and with it, as one result. */
+int nd_session_latency(const struct nd_session *how, struct nd_err *err);
 
 /* Where flows come from and go to, for nd_spread_ports(). */
 struct nd_ports {

@@ -104,7 +104,10 @@ static void show_line(const struct nd_live *v, const struct moment *m, uint64_t 
 					.from_receiver = rx != NULL,
 					.datagram = nd_plan_is_datagram(w),
 					.transactions = nd_plan_has_turns(w),
-					.packets = v->plan->verb == ND_VERB_PACKETS };
+					.packets =
+						v->plan->verb == ND_VERB_PACKETS ||
+						(nd_plan_is_loaded(v->plan) &&
+						 nd_plan_is_datagram(w) && !nd_plan_has_turns(w)) };
 
 	ev.alone = v->plan->workloads == 1;
 	ev.direction = w->active == ND_CLIENT ? "client to server" : "server to client";

@@ -11,7 +11,7 @@ int nd_session_run(struct nd_plan *plan, const struct nd_sink *sink,
 	static int (*const kinds[])(const struct nd_session *, struct nd_err *) = {
 		[ND_VERB_SERVE] = nd_session_serve,     [ND_VERB_STREAM] = nd_session_client,
 		[ND_VERB_RECEIVE] = nd_session_receive, [ND_VERB_PACKETS] = nd_session_packets,
-		[ND_VERB_CONNECT] = nd_session_client,  [ND_VERB_LATENCY] = nd_session_client,
+		[ND_VERB_CONNECT] = nd_session_client,  [ND_VERB_LATENCY] = nd_session_latency,
 	};
 	const struct nd_session s = { plan, sink, finished, user, NULL };
 

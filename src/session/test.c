@@ -187,23 +187,31 @@ static void on_run(void *user, bool readable, bool writable)
 		tell_result(t);
 }
 
-static void fill_greeting(struct nd_test *t, struct nd_run_cfg *cfg)
+static bool get_greeting(const struct nd_test *t, bool datagram, struct nd_greeting *ret)
 {
 	struct nd_greeting_out g = { 0 };
 
-	if (t->end != ND_CLIENT || !t->dialect->greeting || !t->dialect->greeting(t->dialog, &g))
-		return;
-	t->greeting = (struct nd_greeting){ .hello_bytes = g.hello_bytes,
-					    .flow_at = g.flow_at,
-					    .answer_bytes = g.answer_bytes,
-					    .answer_flow_at = g.answer_flow_at,
-					    .resend_ms = g.resend_ms };
-	_Static_assert(sizeof(t->greeting.hello) == sizeof(g.hello) &&
-			       sizeof(t->greeting.answer) == sizeof(g.answer),
+	if (!t->dialect->greeting(t->dialog, datagram, &g))
+		return false;
+	*ret = (struct nd_greeting){ .hello_bytes = g.hello_bytes,
+				     .flow_at = g.flow_at,
+				     .answer_bytes = g.answer_bytes,
+				     .answer_flow_at = g.answer_flow_at,
+				     .resend_ms = g.resend_ms };
+	_Static_assert(sizeof(ret->hello) == sizeof(g.hello) &&
+			       sizeof(ret->answer) == sizeof(g.answer),
 		       "both ends of the copy have the same room");
-	memcpy(t->greeting.hello, g.hello, sizeof(g.hello));
-	memcpy(t->greeting.answer, g.answer, sizeof(g.answer));
-	cfg->greeting = &t->greeting;
+	memcpy(ret->hello, g.hello, sizeof(g.hello));
+	memcpy(ret->answer, g.answer, sizeof(g.answer));
+	return true;
+}
+
+static void fill_greeting(struct nd_test *t, struct nd_run_cfg *cfg)
+{
+	if (t->end != ND_CLIENT || !t->dialect->greeting ||
+	    !get_greeting(t, false, &t->greeting[0]) || !get_greeting(t, true, &t->greeting[1]))
+		return;
+	cfg->greeting = t->greeting;
 }
 
 static int make_run(struct nd_test *t, uint64_t threads, struct nd_err *err)

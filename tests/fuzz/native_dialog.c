@@ -258,7 +258,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	reach(&x, (enum reach)(((data[0] & 127) >> 1) % REACHES));
 	play(&x, data + 1, size - 1);
 	x.d->facts(x.state, &facts);
-	(void)x.d->greeting(x.state, &greeting);
+	(void)x.d->greeting(x.state, false, &greeting);
+	(void)x.d->greeting(x.state, true, &greeting);
 	x.d->close(x.state);
 	free(x.state);
 	nd_verbs_done(&x.verbs);

@@ -127,7 +127,7 @@ static void datagrams_fit_both_paths(void **state)
 		p->lower_message_bytes = rows[i].server_lowers;
 		run_for(p, 0);
 		assert_int_equal(plan->workload[0].message_bytes, rows[i].want);
-		assert_true(native()->greeting(p->end[ND_CLIENT].state, &g));
+		assert_true(native()->greeting(p->end[ND_CLIENT].state, true, &g));
 		assert_int_equal(g.hello_bytes, 32);
 		assert_memory_equal(g.hello, "NDU1\x00\x01\x02\xff", 8);
 		assert_int_equal(g.flow_at, 20);
@@ -148,7 +148,7 @@ static void streams_introduce_themselves(void **state)
 	(void)state;
 	run_for(p, 0);
 	assert_int_equal(p->end[ND_CLIENT].plan.workload[0].message_bytes, 65536);
-	assert_true(native()->greeting(p->end[ND_CLIENT].state, &g));
+	assert_true(native()->greeting(p->end[ND_CLIENT].state, false, &g));
 	assert_int_equal(g.hello_bytes, 28);
 	g.hello[g.flow_at + 3] = 9;
 	native()->claim(g.hello, g.hello_bytes, false, &claim);

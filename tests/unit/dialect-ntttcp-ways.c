@@ -724,7 +724,7 @@ static void knows_facts(void **state)
 	ntttcp()->facts(p->end[0]->state, &facts);
 	assert_int_equal(facts.start_ns, p->end[0]->now_ns);
 	assert_null(facts.peer_version);
-	assert_false(ntttcp()->greeting(p->end[0]->state, &greeting));
+	assert_false(ntttcp()->greeting(p->end[0]->state, false, &greeting));
 	pair_free(p);
 }
 

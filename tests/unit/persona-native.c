@@ -197,6 +197,25 @@ static const struct sentence_case sentences[] = {
 	{ "connect h -P 7 -n 6", "-n: '6' is less than one for each of 7 flows" },
 	{ "connect h -n 6 --warmup 1", "-n with --warmup: warm-up must be 0 when -n ends the test" },
 	{ "packets h --trial 0.1", "--trial: '0.1' is outside 0.2s..24h" },
+	/* latency beside a load */
+	{ "latency h --load stream", NULL },
+	{ "latency h --load stream,4,down,rate=1G,size=64Ki", NULL },
+	{ "latency h --load packets,both,flows=4,rate=100k,size=64 --rate 1k", NULL },
+	{ "latency h --load packets --nodelay --cc bbr --fragment", NULL },
+	{ "latency h -u --load stream --cc bbr", NULL },
+	{ "latency h -u --load packets --cc bbr", "--cc is for TCP, it has no meaning with -u" },
+	{ "latency h --load", "--load..." },
+	{ "latency h --load bulk", "--load: 'bulk' begins with neither stream nor packets" },
+	{ "latency h --load streams", "--load: 'streams' begins with neither stream nor packets" },
+	{ "latency h --load stream,", "--load: '' is none of up, down, both, a number of flows, flows=N, rate=RATE, size=BYTES" },
+	{ "latency h --load stream,left", "--load: 'left' is none of up..." },
+	{ "latency h --load stream,rate", "--load: 'rate' is none of up..." },
+	{ "latency h --load stream,0", "--load flows: '0' is outside 1..10k" },
+	{ "latency h --load stream,4x", "--load flows: '4x'..." },
+	{ "latency h --load stream,rate=5", "--load rate: '5' is outside 1k..100T" },
+	{ "latency h --load packets,rate=0", "--load rate: '0' is outside 1..1G" },
+	{ "latency h --load packets,size=65508", "--load size: '65508' is outside 1..65507" },
+	{ "stream h --load stream", "unknown option '--load'..." },
 };
 
 /* clang-format on */
@@ -267,6 +286,50 @@ static void fills_the_plan(void **state)
 	assert_int_equal(l.plan.workload[0].request_bytes, 64);
 	assert_int_equal(l.plan.workload[0].response_bytes, 1024);
 	done(&l);
+}
+
+static void fills_loads(void **state)
+{
+	static const struct {
+		const char *words;
+		uint64_t workloads, flows, rate_bps, rate_ops, bytes;
+		const char *transport;
+		enum nd_end_kind active; /* of the first load */
+	} rows[] = {
+		{ "latency h --load stream", 2, 1, 0, 0, 256 << 10, "tcp", ND_CLIENT },
+		{ "latency h -u --load stream,down,100", 2, 100, 0, 0, 128 << 10, "tcp",
+		  ND_SERVER },
+		{ "latency h --load packets", 2, 1, 0, 0, 18, "udp", ND_CLIENT },
+		{ "latency h -P 2 --load size=5,stream", 0, 0, 0, 0, 0, NULL, ND_CLIENT },
+		{ "latency h -P 3 --load packets,both,2,rate=5k,size=64", 3, 2, 0, 5000, 64, "udp",
+		  ND_CLIENT },
+		{ "latency h --load packets --load stream,size=1Ki,rate=1M", 2, 1, 1000000, 0, 1024,
+		  "tcp", ND_CLIENT },
+	};
+	struct line l;
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		const struct nd_workload *w = &l.plan.workload[1];
+
+		assert_int_equal(read_line(&l, rows[i].words),
+				 rows[i].workloads ? ND_NEXT_RUN : -EINVAL);
+		if (rows[i].workloads) {
+			assert_int_equal(l.plan.workloads, rows[i].workloads);
+			assert_int_equal(l.plan.workload_list.n, rows[i].workloads);
+			assert_true(nd_plan_is_loaded(&l.plan));
+			assert_string_equal(l.plan.workload[0].load, "rr");
+			assert_string_equal(w->load, "stream");
+			assert_string_equal(w->transport, rows[i].transport);
+			assert_int_equal(w->flows, rows[i].flows);
+			assert_int_equal(w->first_flow, l.plan.workload[0].flows);
+			assert_int_equal(w->rate_bps, rows[i].rate_bps);
+			assert_int_equal(w->rate_ops, rows[i].rate_ops);
+			assert_int_equal(w->message_bytes, rows[i].bytes);
+			assert_int_equal(w->active, rows[i].active);
+		}
+		done(&l);
+	}
 }
 
 static void fills_the_server_plan(void **state)
@@ -462,7 +525,7 @@ int main(void)
 		cmocka_unit_test(fills_the_server_plan),   cmocka_unit_test(prints_what_is_asked),
 		cmocka_unit_test(completes_every_persona), cmocka_unit_test(fits_a_screen),
 		cmocka_unit_test(has_whole_rows),          cmocka_unit_test(parses_every_default),
-		cmocka_unit_test(finds_personas),
+		cmocka_unit_test(finds_personas),          cmocka_unit_test(fills_loads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;

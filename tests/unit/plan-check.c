@@ -93,7 +93,7 @@ ROW(request, (w->load = "rr", w->response_bytes = 1, w->request_bytes = 1001), "
 ROW(rr_bitrate, (w->load = "rr", w->request_bytes = w->response_bytes = 1, w->rate_bps = 1), "-b has no meaning with --shape rr, --rate sets requests per second")
 ROW(total, (w->total_bytes = 1, p->warmup_ns = 0), "-n: '1' is less than one byte for each of 2 flows")
 ROW(rate, w->rate_ops = UINT64_MAX / 8, "--rate: '2305843009213693951' messages of 1000 bytes are too many")
-ROW(both_rates, (w->rate_ops = 1, w[1].rate_bps = 1), "-b and --rate exclude each other")
+ROW(both_rates, (w->rate_ops = 1, w->rate_bps = 1), "-b and --rate exclude each other")
 ROW(warmup_total, w->total_bytes = 1000, "-n with --warmup: warm-up must be 0 when -n ends the test")
 ROW(cooldown_total, (w->total_bytes = 1000, p->warmup_ns = 0, p->cooldown_ns = 1), "-n with --cooldown: cool-down must be 0 when -n ends the test")
 ROW(no_duration, p->duration_ns = 0, "-t: '0s' is outside 1ms..24h")

@@ -109,9 +109,10 @@ static const struct { const char *options; int kind; const char *says; } mute[] 
 /* Connections are taken, datagrams too, and nobody says a word. */
 static void waits_as_long_as_asked(void **state)
 {
-	static const struct nd_greeting greeting = { .hello_bytes = 8,
-						     .answer_bytes = 8,
-						     .resend_ms = 20 };
+	static const struct nd_greeting greeting[] = {
+		{ .hello_bytes = 8, .answer_bytes = 8, .resend_ms = 20 },
+		{ .hello_bytes = 8, .answer_bytes = 8, .resend_ms = 20 },
+	};
 
 	(void)state;
 	for (size_t i = 0; i < ND_COUNTOF(mute); i++) {
@@ -121,7 +122,7 @@ static void waits_as_long_as_asked(void **state)
 					  .end = ND_CLIENT,
 					  .threads = 1,
 					  .peer = &peer,
-					  .greeting = &greeting };
+					  .greeting = greeting };
 		int fd = bound(mute[i].kind, &peer.u.in);
 		uint64_t began_ns = nd_now_ns();
 		struct nd_run *run = NULL;
