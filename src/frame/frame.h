@@ -34,7 +34,7 @@ struct nd_frame_state {
 	bool silent;                /* server: nothing is sent back */
 	struct nd_samples *samples; /* borrowed: its worker's; NULL: no instants are kept */
 	void *own;             /* of frames with .state_bytes; the flow's, zeroed before the run */
-	uint64_t spread_bytes; /* messages are shorter by up to so much */
+	const struct nd_workload *workload; /* borrowed: what the flow is one of */
 	uint64_t piece_bytes, piece_ns; /* stream: last filled */
 };
 

@@ -92,7 +92,7 @@ static void fill_datagrams(struct nd_frame_state *s, struct nd_batch *b)
 
 static void begin_message(struct nd_frame_state *s, struct stream *t, uint64_t now_ns)
 {
-	t->length = (uint32_t)nd_sockperf_size(s->message_bytes, s->spread_bytes, t->made++);
+	t->length = (uint32_t)nd_sockperf_bytes(s->workload, s->flow, t->made++);
 	t->at = 0;
 	t->number = nd_samples_send(s->samples, now_ns);
 	put_head(t->head, t->number, asking(s, t->number), t->length);

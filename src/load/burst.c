@@ -10,15 +10,19 @@
 /* Datagrams that are not answered after this long are lost: the next burst goes out. */
 #define PATIENCE_NS (250 * ND_NS_PER_MS)
 #define TAIL_NS     (100 * ND_NS_PER_MS)
+/* Behind the last message of a test that ends by their number: answers may come as long as this is not quiet. */
+#define QUIET_NS (500 * ND_NS_PER_MS)
 
 struct burst {
 	struct nd_pace pace;
-	uint64_t most, spread; /* bytes of a message */
-	uint64_t made, heard;  /* messages of a stream: begun, awaited */
-	uint64_t count;        /* of a burst */
-	uint64_t left;         /* of it, still to be sent or to be answered */
+	const struct nd_workload *workload; /* borrowed */
+	uint64_t flow, start_ns;
+	uint64_t made, heard; /* messages of a stream: begun, awaited */
+	uint64_t count;       /* of a burst */
+	uint64_t left;        /* of it, still to be sent or to be answered */
 	uint64_t due_ns;
 	uint64_t tail_ns;   /* the second half reads until then; 0: on and on */
+	bool is_sent;       /* all that was to be sent */
 	uint64_t first;     /* datagrams: number of the first of the burst; 0: none */
 	uint64_t ops, sent; /* messages to be sent in all, 0: by time; sent so far */
 	uint32_t batch;
@@ -30,9 +34,9 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	struct burst *s = state;
 	const struct nd_workload *wl = cfg->workload;
 
-	s->most = ND_MAX(wl->message_bytes, ND_SOCKPERF_HEADER);
-	s->spread = wl->spread_bytes;
-	s->count = ND_MAX(wl->burst, 1);
+	s->workload = wl;
+	s->flow = cfg->flow;
+	s->count = wl->schedule.n ? 1 : ND_MAX(wl->burst, 1);
 	s->answered = wl->answered;
 	s->ops = cfg->ops;
 	s->datagram = cfg->datagram;
@@ -49,7 +53,7 @@ static uint64_t at_once(const struct burst *s)
 {
 	uint64_t n = s->left;
 
-	if (!s->datagram || s->spread)
+	if (!s->datagram || s->workload->spread_bytes)
 		return 1;
 	return ND_MIN(n, s->batch);
 }
@@ -59,8 +63,20 @@ static void send_some(struct burst *s, struct nd_step *ret)
 	s->hearing = false;
 	ret->op = ND_OP_SEND;
 	ret->count = (uint32_t)at_once(s);
-	ret->bytes = nd_sockperf_size(s->most, s->spread, s->made);
+	ret->bytes = nd_sockperf_bytes(s->workload, s->flow, s->made);
 	ret->at_ns = s->due_ns;
+}
+
+/* When the burst goes out; 0: at once. */
+static uint64_t due_of(struct burst *s, uint64_t now_ns)
+{
+	const struct nd_list *list = &s->workload->schedule;
+	const struct nd_playback *v = list->v;
+
+	if (list->n)
+		return s->start_ns +
+		       v[ND_MIN(s->flow + s->made * s->workload->flows, list->n - 1)].at_ns;
+	return s->pace.ns_per_byte > 0 ? nd_pace_take(&s->pace, s->left, now_ns) : 0;
 }
 
 static void begin(struct burst *s, uint64_t now_ns, struct nd_step *ret)
@@ -68,15 +84,16 @@ static void begin(struct burst *s, uint64_t now_ns, struct nd_step *ret)
 	s->left = s->count;
 	if (s->ops) {
 		if (s->sent >= s->ops) {
+			s->is_sent = true;
 			ret->op = ND_OP_FINISH;
 			return;
 		}
 		s->left = ND_MIN(s->left, s->ops - s->sent);
 	}
 	/* nobody waits: a burst may be as long as a call takes */
-	if (!s->answered && s->pace.ns_per_byte <= 0)
+	if (!s->answered && s->pace.ns_per_byte <= 0 && !s->ops)
 		s->left = ND_MAX(s->left, s->batch);
-	s->due_ns = s->pace.ns_per_byte > 0 ? nd_pace_take(&s->pace, s->left, now_ns) : 0;
+	s->due_ns = due_of(s, now_ns);
 	s->first = 0;
 	send_some(s, ret);
 }
@@ -89,7 +106,7 @@ static void hear(struct burst *s, uint64_t now_ns, struct nd_step *ret)
 		ret->count = (uint32_t)ND_MIN(s->left, s->batch);
 		ret->until_ns = now_ns + PATIENCE_NS;
 	} else {
-		ret->bytes = nd_sockperf_size(s->most, s->spread, s->heard);
+		ret->bytes = nd_sockperf_bytes(s->workload, s->flow, s->heard);
 	}
 }
 
@@ -135,7 +152,7 @@ static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_st
 {
 	switch (ev->what) {
 	case ND_HAP_START:
-		s->pace.next_ns = ev->now_ns;
+		s->pace.next_ns = s->start_ns = ev->now_ns;
 		begin(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_SENT:
@@ -178,9 +195,13 @@ static void next_under(void *state, const struct nd_event *ev, struct nd_step *r
 	}
 	if (ev->what == ND_HAP_STOP)
 		s->tail_ns = ev->now_ns + TAIL_NS;
-	*ret = (struct nd_step){ .op = ND_OP_RECV, .count = s->batch, .until_ns = s->tail_ns };
+	*ret = (struct nd_step){ .op = ND_OP_RECV,
+				 .count = s->batch,
+				 .until_ns = s->tail_ns
+						     ?: s->ops ? ev->now_ns + QUIET_NS
+							       : 0 };
 	*note = (struct nd_note){ 0 };
-	if (ev->what == ND_HAP_CLOSED || ev->what == ND_HAP_TIME ||
+	if (ev->what == ND_HAP_CLOSED || (ev->what == ND_HAP_TIME && (s->tail_ns || s->is_sent)) ||
 	    (s->tail_ns && ev->now_ns >= s->tail_ns))
 		ret->op = ND_OP_FINISH;
 }

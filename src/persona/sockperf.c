@@ -27,7 +27,7 @@ void *nd_sockperf_make_line(struct nd_plan *plan)
 	if (!l)
 		return NULL;
 	l->plan = plan;
-	l->n.burst = l->n.reply_every = 1;
+	l->n.burst = l->n.reply_every = l->n.time_s = 1;
 	l->n.level = 99;
 	l->n.version = VERSION;
 	l->n.message_bytes = ND_SOCKPERF_HEADER;
@@ -51,8 +51,6 @@ static int judge(const struct nd_sockperf_line *l, struct nd_err *err)
 		return nd_fail(err, -EINVAL, "-n conflicts with -t,--mps options");
 	if (n->tcp && n->dont_reply)
 		return nd_fail(err, -EINVAL, "--tcp conflicts with --dont-reply option");
-	if (n->mode == ND_SP_PLAYBACK)
-		return nd_fail(err, -EINVAL, "playback is not implemented here");
 	if (n->mode != ND_SP_SERVER && n->message_bytes > most)
 		return nd_fail(err, -EINVAL, "-m: '%llu' is outside %u..%llu",
 			       (unsigned long long)n->message_bytes, ND_SOCKPERF_HEADER,
@@ -68,11 +66,14 @@ int nd_sockperf_settle(struct nd_plan *plan, void *target, const struct nd_strv 
 
 	(void)plan;
 	(void)operands; /* the parser took none */
-	if (l->n.mode == ND_SP_UNDER_LOAD && !l->has_rate)
+	/* of a playback the log alone tells it */
+	if ((l->n.mode == ND_SP_UNDER_LOAD && !l->has_rate) || l->n.mode == ND_SP_PLAYBACK)
 		l->n.rate = UNDER_RATE;
 	if (l->n.mode != ND_SP_UNDER_LOAD && l->n.mode != ND_SP_PLAYBACK)
 		l->n.reply_every = 1;
 	r = judge(l, err);
+	if (r == 0 && l->n.mode == ND_SP_PLAYBACK)
+		r = nd_sockperf_playback(l, err);
 	return r < 0 ? r : nd_sockperf_fill(l, err);
 }
 
@@ -207,6 +208,22 @@ static void fill_client(struct nd_sockperf_line *l)
 	plan->sample_every = n->mode == ND_SP_THROUGHPUT ? 0 : n->reply_every;
 }
 
+/* Its messages are as long and as many as the file says. */
+static void fill_playback(struct nd_sockperf_line *l)
+{
+	const struct nd_playback *v = l->n.schedule.v;
+	struct nd_workload *w = &l->plan->workload[0];
+	uint64_t n = l->n.schedule.n;
+
+	w->schedule = l->n.schedule;
+	w->total_ops = n;
+	w->rate_ops = 0;
+	for (uint64_t i = 0; i < n; i++)
+		w->message_bytes = ND_MAX(w->message_bytes, v[i].bytes);
+	w->request_bytes = w->response_bytes = w->message_bytes;
+	l->plan->duration_ns = ND_MIN(v[n - 1].at_ns + COUNT_LIMIT_NS, ND_MAX_NS);
+}
+
 int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err)
 {
 	struct nd_plan *plan = l->plan;
@@ -220,6 +237,8 @@ int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err)
 		fill_server(l);
 	else
 		fill_client(l);
+	if (l->n.mode == ND_SP_PLAYBACK)
+		fill_playback(l);
 	plan->workloads = plan->workload_list.n = 1;
 	plan->verb = l->n.mode == ND_SP_SERVER ? ND_VERB_RECEIVE : ND_VERB_STREAM;
 	plan->dialect = "sockperf";

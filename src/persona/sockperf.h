@@ -28,6 +28,8 @@ int nd_sockperf_settle(struct nd_plan *plan, void *target, const struct nd_strv 
 ND_MUST_CHECK int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err);
 /** nd_sockperf_feed() - addresses of -f into .targets. */
 ND_MUST_CHECK int nd_sockperf_feed(struct nd_sockperf_line *l, struct nd_err *err);
+/** nd_sockperf_playback() - messages of --data-file into .n.schedule. */
+ND_MUST_CHECK int nd_sockperf_playback(struct nd_sockperf_line *l, struct nd_err *err);
 /** nd_sockperf_man() - the manual page. */
 void nd_sockperf_man(struct nd_str *out);
 

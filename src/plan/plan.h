@@ -100,6 +100,7 @@ struct nd_workload {
 	uint64_t spread_bytes;   /* messages are shorter than message_bytes by up to so much */
 	bool answered;           /* load burst: each burst is waited for */
 	bool silent;             /* load echo: nothing goes back */
+	struct nd_list schedule; /* load under: struct nd_playback, plan/sockperf.h; never travels */
 	/* struct nd_size, datagrams: taken in turn, none over message_bytes; empty: all have that */
 	struct nd_list sizes;
 };

@@ -70,4 +70,15 @@ static inline uint64_t nd_sockperf_size(uint64_t most, uint64_t spread, uint64_t
 	return most - x % (spread + 1);
 }
 
+/** nd_sockperf_bytes() - bytes of message number @index of flow @flow of @w. Flows take the messages of a playback in
+ * turn. */
+static inline uint64_t nd_sockperf_bytes(const struct nd_workload *w, uint64_t flow, uint64_t index)
+{
+	const struct nd_playback *v = w->schedule.v;
+
+	if (w->schedule.n == 0)
+		return nd_sockperf_size(w->message_bytes, w->spread_bytes, index);
+	return v[ND_MIN(flow + index * w->flows, w->schedule.n - 1)].bytes;
+}
+
 #endif

@@ -186,7 +186,7 @@ static void put_total(const struct nd_sprep *f, struct nd_str *out)
 		nd_str_addf(out, "Warm up packets=%u; ", ND_SP_SKIP_N);
 	else
 		nd_str_addf(out, "Warm up time=%u msec; ",
-			    f->mode == ND_SPREP_PB ? 0u : (unsigned)(ND_SP_SKIP_NS / ND_NS_PER_MS));
+			    (unsigned)(ND_SP_SKIP_NS / ND_NS_PER_MS)); /* also where nothing is cut */
 	nd_str_addf(out, "SentMessages=%llu; ReceivedMessages=%llu\n", (unsigned long long)f->sent,
 		    (unsigned long long)f->received);
 }

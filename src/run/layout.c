@@ -195,7 +195,7 @@ static void frame_states(const struct nd_worker *w, const struct nd_lane *lane, 
 	char *at = w->frame_states;
 
 	f->tx.samples = f->rx.samples = w->samples;
-	f->tx.spread_bytes = f->rx.spread_bytes = lane->workload->spread_bytes;
+	f->tx.workload = f->rx.workload = lane->workload;
 	f->rx.silent = lane->workload->silent;
 	if (!at)
 		return;

@@ -70,14 +70,18 @@ def no_room(host):
 
 
 @PROTOCOL
-@pytest.mark.parametrize("mode", ["pp", "ul --reply-every=10", "tp --mps=5000 -m 100", "pp -b 10 -m 1472"])
+@pytest.mark.parametrize("mode", ["pp", "ul --reply-every=10", "tp --mps=5000 -m 100", "pp -b 10 -m 1472", "pb"])
 @pytest.mark.parametrize("who", ["both ours", "real server", "real client"])
-def test_matrix(net, netdyno, real, serve, tcp, mode, who):
+def test_matrix(net, netdyno, real, serve, tmp_path, tcp, mode, who):
     words = ["--tcp"] if tcp else []
+    length = ["-t", "1"]
+    if mode == "pb":
+        (tmp_path / "play.csv").write_text("# seconds, bytes\n" + "".join(f"{k / 500}, {14 + k}\n" for k in range(1, 501)))
+        length = ["--data-file", tmp_path / "play.csv", "--reply-every", "2"]
     before = no_room(net.b)
     port, server = serve(*words, program=real if who == "real server" else None)
     client = [real] if who == "real client" else [netdyno, "sockperf"]
-    proc = net.a.spawn([*client, *mode.split(), *words, "-i", net.b.ip4, "-p", port, "-t", "1"])
+    proc = net.a.spawn([*client, *mode.split(), *words, "-i", net.b.ip4, "-p", port, *length])
     ended(proc, within=20.0)
     text = plain(proc)
     if mode.startswith("tp"):

@@ -21,6 +21,7 @@
 
 struct end {
 	struct nd_frame_state s;
+	struct nd_workload w;
 	struct nd_counters c, sum;
 	void *own;
 };
@@ -37,7 +38,8 @@ static void open_end(struct end *e, bool datagram, uint64_t bytes, uint64_t ever
 	assert_non_null(e->own);
 	e->s.own = e->own;
 	e->s.datagram = datagram;
-	e->s.message_bytes = bytes;
+	e->s.message_bytes = e->w.message_bytes = bytes;
+	e->s.workload = &e->w;
 	if (every != UINT64_MAX)
 		assert_int_equal(nd_samples_new(every, &e->s.samples), 0);
 }
@@ -112,12 +114,12 @@ static void resumes_a_stream(void **state)
 	memset(whole, 0, sizeof(whole));
 	memset(pieces, 0, sizeof(pieces));
 	open_end(&e, false, MOST, 1);
-	e.s.spread_bytes = SPREAD;
+	e.w.spread_bytes = SPREAD;
 	frame()->fill(&e.s, &b);
 	nd_samples_counts(e.s.samples, &c);
 	close_end(&e);
 	open_end(&e, false, MOST, 1);
-	e.s.spread_bytes = SPREAD;
+	e.w.spread_bytes = SPREAD;
 	for (size_t at = 0; at < TOTAL;) {
 		size_t n, taken;
 

@@ -11,6 +11,7 @@
 /* clang-format on */
 
 #include "load/load.h"
+#include "plan/sockperf.h"
 
 #define START_NS 1000000000ull
 
@@ -149,6 +150,39 @@ static void counts_messages(void **state)
 	assert_int_equal(s.op, ND_OP_FINISH);
 }
 
+/* Two flows take them in turn; this is the first one. */
+static void plays_back(void **state)
+{
+	static const struct {
+		uint64_t at_ns, bytes;
+	} rows[] = { { 1000, 20 }, { 5000, 100 } };
+	struct nd_playback list[] = { { 1000, 20 }, { 2000, 64 }, { 5000, 100 } };
+	const struct nd_workload w = { .flows = 2,
+				       .message_bytes = 100,
+				       .burst = 7,
+				       .total_ops = 2, /* this flow's share */
+				       .schedule = { .v = list, .n = 3 } };
+	const struct nd_load *l = open_load("under", &w, true);
+	struct nd_step s = tell(l, (struct nd_event){ .what = ND_HAP_START, .now_ns = START_NS });
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(s.op, ND_OP_SEND);
+		assert_int_equal(s.count, 1);
+		assert_int_equal(s.bytes, rows[i].bytes);
+		assert_int_equal(s.at_ns, START_NS + rows[i].at_ns);
+		s = tell(l,
+			 (struct nd_event){ .what = ND_HAP_SENT, .count = 1, .now_ns = s.at_ns });
+	}
+	assert_int_equal(s.op, ND_OP_FINISH);
+	/* late answers are waited for, then this half is over, too */
+	s = tell(l, (struct nd_event){ .what = ND_HAP_RECEIVED, .half = 1, .now_ns = START_NS });
+	assert_int_equal(s.op, ND_OP_RECV);
+	assert_true(s.until_ns > START_NS);
+	s = tell(l, (struct nd_event){ .what = ND_HAP_TIME, .half = 1, .now_ns = s.until_ns });
+	assert_int_equal(s.op, ND_OP_FINISH);
+}
+
 static void echoes(void **state)
 {
 	const struct nd_workload w = { .flows = 1, .message_bytes = 14 };
@@ -171,7 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ping_pong),        cmocka_unit_test(streams_go_one_by_one),
 		cmocka_unit_test(schedule_is_kept), cmocka_unit_test(counts_messages),
-		cmocka_unit_test(echoes),
+		cmocka_unit_test(plays_back),       cmocka_unit_test(echoes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
