@@ -134,6 +134,10 @@ size_t nd_os_nic_lines(struct nd_os *os, const char *name, uint32_t *ret, size_t
 		if (len >= 0 && (size_t)len < sizeof(path))
 			n = numbers_in(path, ret, room);
 	}
+	/* Where sysfs says that it has no device, software made it: it has no interrupt, whatever is called like it. */
+	if (n == 0 && nd_os_exists(os, "sys/class/net/%s/ifindex", name) &&
+	    !nd_os_exists(os, "sys/class/net/%s/device", name))
+		return 0;
 	return n ? n : lines_by_name(os, name, ret, room);
 }
 

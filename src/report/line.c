@@ -133,15 +133,17 @@ static size_t width_of(const struct nd_field *f, const struct nd_list *list, siz
 	return width ? ND_MAX(width, columns(f->label)) : 0;
 }
 
-/* Numbers to the right; text, which stands last, to the left. */
+/* Numbers to the right; text to the left, filled up unless it stands last (@width 0). */
 static void put_cell(struct nd_str *out, const struct nd_field *f, const char *text, size_t width)
 {
-	size_t room = width - columns(text);
+	size_t wide = columns(text), room = width > wide ? width - wide : 0;
 
 	nd_str_addc(out, ' ', 2);
 	if (f->type != ND_T_STR)
 		nd_str_addc(out, ' ', room);
 	nd_str_add(out, text);
+	if (f->type == ND_T_STR)
+		nd_str_addc(out, ' ', room);
 }
 
 #define MAX_COLUMNS 32
@@ -161,6 +163,8 @@ void nd_text_table(struct nd_str *out, const struct nd_table *table, const struc
 		column[n] = f;
 		width[n++] = wide;
 	}
+	if (n > 0 && column[n - 1]->type == ND_T_STR)
+		width[n - 1] = 0;
 	for (k = 0; k < n; k++)
 		put_cell(out, column[k], column[k]->label, width[k]);
 	nd_str_addc(out, '\n', 1);

@@ -181,6 +181,63 @@ static void put_host(struct nd_str *out, const char *name, const struct nd_side 
 	nd_line_end(&l);
 }
 
+static void put_way(struct nd_line *l, const char *way, const struct nd_queue_sum *s)
+{
+	nd_auto_str text = { 0 };
+
+	if (s->queues == ND_UNKNOWN)
+		return;
+	nd_str_addf(&text, "%s %llu of %llu used", way, (unsigned long long)s->used,
+		    (unsigned long long)s->queues);
+	nd_line_item(l, "; ", "%s", nd_str_text(&text));
+	if (s->queues < 2 || !isfinite(s->busiest_ratio))
+		return;
+	nd_str_reset(&text);
+	nd_scaled_text(&text, s->busiest_ratio, ND_M_RATIO);
+	nd_line_item(l, ", ", "number %llu carried %s", (unsigned long long)s->busiest,
+		     nd_str_text(&text));
+	nd_line_item(l, ", ", "%.2f times the mean", s->imbalance);
+}
+
+/* How evenly the interface's queues shared the packets; one queue alone says nothing. */
+static void put_queues(struct nd_str *out, const struct nd_machine *m, bool verbose)
+{
+	struct nd_line l = { .out = out, .label = "  queues", .indent = ND_TEXT_INDENT };
+	bool several = (m->rx_queues.queues != ND_UNKNOWN && m->rx_queues.queues > 1) ||
+		       (m->tx_queues.queues != ND_UNKNOWN && m->tx_queues.queues > 1);
+
+	if (!several && !verbose)
+		return;
+	put_way(&l, "rx", &m->rx_queues);
+	put_way(&l, "tx", &m->tx_queues);
+	nd_line_end(&l);
+}
+
+/* Rows of queues tell of their interrupts, too. */
+static bool tells_irqs(const struct nd_list *queues)
+{
+	const struct nd_queue_row *q = queues->v;
+	uint64_t i;
+
+	for (i = 0; i < queues->n; i++)
+		if (q[i].irq != ND_UNKNOWN)
+			return true;
+	return false;
+}
+
+/* CPUs, queues, interrupts, limits: a row each. */
+static void put_tables(struct nd_str *out, const struct nd_machine *m, bool with_cpus)
+{
+	if (with_cpus && m->cpus.n > 0)
+		nd_text_table(out, &nd_cpu_table, &m->cpus);
+	if (m->queues.n > 0)
+		nd_text_table(out, &nd_queue_table, &m->queues);
+	if (m->irqs.n > 0 && !tells_irqs(&m->queues))
+		nd_text_table(out, &nd_irq_table, &m->irqs);
+	if (m->limits.n > 0)
+		nd_text_table(out, &nd_limit_table, &m->limits);
+}
+
 /* Everything else that is known of an end. */
 static void put_more(struct nd_str *out, const struct nd_side *side)
 {
@@ -227,10 +284,11 @@ void nd_text_machines(const struct nd_report_cfg *cfg, const struct nd_result *r
 		if (!side[i])
 			continue;
 		put_host(&text, name[i], side[i]);
-		if (cfg->verbose)
+		put_queues(&text, &side[i]->machine, cfg->verbose);
+		if (cfg->verbose) {
 			put_more(&text, side[i]);
-		if (cfg->verbose && side[i]->machine.cpus.n > 0 && (i == 0 || !r->same_host))
-			nd_text_table(&text, &nd_cpu_table, &side[i]->machine.cpus);
+			put_tables(&text, &side[i]->machine, i == 0 || !r->same_host);
+		}
 		if (text.len == 0)
 			continue;
 		nd_str_add(out, head++ ? "" : "\nMachines\n");

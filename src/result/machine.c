@@ -56,6 +56,16 @@ static bool cpu_row(const struct nd_cpu_times *t, uint64_t number, struct nd_cpu
 	return true;
 }
 
+static void cpu_packets(const struct nd_os_sample *w, uint32_t cpu, struct nd_cpu_row *row)
+{
+	const struct nd_softnet *s = w->cpu_softnet ? &w->cpu_softnet[cpu] : NULL;
+
+	row->net_rx = w->cpu_net_rx ? w->cpu_net_rx[cpu] : ND_UNKNOWN;
+	row->softnet_processed = s ? s->processed : ND_UNKNOWN;
+	row->softnet_dropped = s ? s->dropped : ND_UNKNOWN;
+	row->softnet_squeezed = s ? s->time_squeeze : ND_UNKNOWN;
+}
+
 static int cpu_rows(const struct nd_os_sample *w, struct nd_arena *a, struct nd_machine *m)
 {
 	struct nd_cpu_row *row;
@@ -72,6 +82,7 @@ static int cpu_rows(const struct nd_os_sample *w, struct nd_arena *a, struct nd_
 	for (i = 0; i < w->cpus; i++) {
 		if (!cpu_row(&w->cpu[i], i, &row[n]))
 			continue;
+		cpu_packets(w, i, &row[n]);
 		if (!nd_known(m->busiest_cpu) || row[n].busy_ratio > m->busiest_ratio) {
 			m->busiest_cpu = i;
 			m->busiest_ratio = row[n].busy_ratio;

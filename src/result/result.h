@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/field.h"
 #include "base/str.h"
+#include "os/detail.h"
 #include "os/os.h"
 #include "result/latency.h"
 #include "result/loaded.h"
@@ -122,6 +123,40 @@ struct nd_cpu_row {
 	uint64_t cpu;
 	double user_ratio, system_ratio, irq_ratio, softirq_ratio, steal_ratio, idle_ratio,
 		busy_ratio;
+	uint64_t net_rx; /* softirqs */
+	uint64_t softnet_processed, softnet_dropped, softnet_squeezed;
+};
+
+/* One queue of the interface in the window. */
+struct nd_queue_row {
+	const char *way; /* "rx", "tx" */
+	uint64_t queue;
+	uint64_t packets, bytes, drops;
+	double share_ratio;       /* of the packets of all queues of its way */
+	uint64_t irq;             /* number of its interrupt; ND_UNKNOWN */
+	uint64_t interrupts, cpu; /* of that one, and the CPU that took most of them */
+};
+
+/* One interrupt of the interface in the window. */
+struct nd_irq_row {
+	uint64_t number;
+	const char *name;
+	uint64_t interrupts;
+	uint64_t cpu; /* that took most of them; ND_UNKNOWN: there was none */
+};
+
+/* A driver's counter of what a limit made it drop or delay, in the window. */
+struct nd_limit_row {
+	const char *name;
+	uint64_t count;
+};
+
+/* All queues of one way together. ND_UNKNOWN, NAN: nobody counts by queue, or nothing came. */
+struct nd_queue_sum {
+	uint64_t queues, used; /* used: with a packet in the window */
+	double imbalance;      /* packets of the busiest one over the mean of all; 1: even */
+	uint64_t busiest;
+	double busiest_ratio; /* its part of the packets */
 };
 
 /* CPU and kernel counters of one end over the measured window (its own true length). */
@@ -154,6 +189,12 @@ struct nd_machine {
 	uint64_t window_udp_in_datagrams, window_udp_out_datagrams, window_udp_in_errors;
 	const char *window_nic; /* the interface that was watched, else .nic */
 	uint64_t window_nic_rx_packets, window_nic_tx_packets;
+	const char *queue_source; /* "netdev", "ethtool"; NULL: nothing counts by queue */
+	struct nd_queue_sum rx_queues, tx_queues;
+	struct nd_list queues;       /* struct nd_queue_row, those that receive first */
+	struct nd_list irqs;         /* struct nd_irq_row */
+	struct nd_list limits;       /* struct nd_limit_row */
+	uint64_t allowance_exceeded; /* packets that a cloud's allowances held back */
 	uint64_t peak_rss_bytes;
 	/* where packets could vanish: differences over the whole run */
 	uint64_t softnet_dropped, softnet_squeezed;
@@ -411,9 +452,10 @@ struct nd_result {
 extern const struct nd_table nd_side_table, nd_part_table, nd_interval_table, nd_flow_row_table,
 	nd_direction_table, nd_result_table, nd_warning_table, nd_interval_joint_table,
 	nd_machine_table, nd_host_table, nd_nic_facts_table, nd_totals_table, nd_tcp_table,
-	nd_cpu_table, nd_flow_joint_table, nd_loss_table, nd_spread_table, nd_ledger_table,
-	nd_packets_table, nd_trial_table, nd_search_table, nd_rtt_tenth_table, nd_group_table,
-	nd_group_total_table, nd_group_member_table;
+	nd_cpu_table, nd_queue_table, nd_irq_table, nd_limit_table, nd_queue_sum_table,
+	nd_flow_joint_table, nd_loss_table, nd_spread_table, nd_ledger_table, nd_packets_table,
+	nd_trial_table, nd_search_table, nd_rtt_tenth_table, nd_group_table, nd_group_total_table,
+	nd_group_member_table;
 
 #define ND_RESULT_SCHEMA 1
 
@@ -465,6 +507,11 @@ ND_MUST_CHECK int nd_result_warn(struct nd_result *r);
 ND_MUST_CHECK int nd_machine_from(const struct nd_os_sample *window, const struct nd_os_sample *run,
 				  const char *nic, const char *watched, struct nd_arena *a,
 				  struct nd_machine *ret);
+
+/** nd_machine_queues() - add what one interface's queues, interrupts and limits counted in the window.
+ * @d: nd_os_detail_since() of that interface alone. Strings are copied into @a. -ENOMEM. */
+ND_MUST_CHECK int nd_machine_queues(const struct nd_os_detail *d, struct nd_arena *a,
+				    struct nd_machine *m);
 
 /** nd_group_take() - a member's row of a direction from its result as the server has it. What it points to
  * lives as long as @r. @server: that end with its rows per flow; NULL: it measured nothing. */

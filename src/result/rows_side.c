@@ -8,6 +8,7 @@
 #define I struct nd_interval_sample
 #define M struct nd_machine
 #define P struct nd_part
+#define Q struct nd_queue_row
 #define S struct nd_side
 #define T struct nd_totals
 #define V struct nd_tcp_stats
@@ -153,6 +154,50 @@ static const struct nd_field cpu_rows[] = {
 	ND_F64(C, softirq_ratio, ND_M_RATIO, COLUMN, "softirq", "In softirqs."),
 	ND_F64(C, steal_ratio, ND_M_RATIO, COLUMN, "steal", "Taken by the hypervisor for others."),
 	ND_F64(C, idle_ratio, ND_M_RATIO, COLUMN, "idle", "Idle, waiting for disks included."),
+	ND_U64(C, net_rx, ND_M_COUNT, COLUMN, "NET_RX", "NET_RX softirqs in the window."),
+	ND_U64(C, softnet_processed, ND_M_COUNT, COLUMN, "packets",
+	       "Packets that its softirqs took from queues and other CPUs, all network namespaces'."),
+	ND_U64(C, softnet_dropped, ND_M_COUNT, COLUMN, "dropped",
+	       "Packets that found its input queue full (net.core.netdev_max_backlog)."),
+	ND_U64(C, softnet_squeezed, ND_M_COUNT, COLUMN, "squeezed",
+	       "Times its softirqs left work behind (net.core.netdev_budget)."),
+	ND_ROWS_END
+};
+
+static const struct nd_field queue_rows[] = {
+	ND_STR(Q, way, COLUMN, "queue", "rx or tx."),
+	ND_U64(Q, queue, ND_M_NONE, COLUMN, "no.", "Number of the queue."),
+	ND_U64(Q, packets, ND_M_COUNT, COLUMN, "packets", "Packets in the window."),
+	ND_F64(Q, share_ratio, ND_M_RATIO, COLUMN, "share", "Part of the packets of all queues of its way."),
+	ND_U64(Q, bytes, ND_M_BYTES, COLUMN, "bytes", "Bytes in the window."),
+	ND_U64(Q, drops, ND_M_COUNT, COLUMN, "dropped", "Packets that the queue dropped; null where a driver does not tell."),
+	ND_U64(Q, irq, ND_M_NONE, COLUMN, "IRQ", "Number of its interrupt."),
+	ND_U64(Q, interrupts, ND_M_COUNT, COLUMN, "interrupts", "Interrupts in the window."),
+	ND_U64(Q, cpu, ND_M_NONE, COLUMN, "CPU", "CPU that took most of them."),
+	ND_ROWS_END
+};
+
+static const struct nd_field irq_rows[] = {
+	ND_U64(struct nd_irq_row, number, ND_M_NONE, COLUMN, "IRQ", "Number of the interrupt."),
+	ND_STR(struct nd_irq_row, name, COLUMN, "name", "Its name."),
+	ND_U64(struct nd_irq_row, interrupts, ND_M_COUNT, COLUMN, "interrupts", "Interrupts in the window, all CPUs."),
+	ND_U64(struct nd_irq_row, cpu, ND_M_NONE, COLUMN, "CPU", "CPU that took most of them; null when there was none."),
+	ND_ROWS_END
+};
+
+static const struct nd_field limit_rows[] = {
+	ND_STR(struct nd_limit_row, name, COLUMN, "limit", "The driver's name of the counter."),
+	ND_U64(struct nd_limit_row, count, ND_M_COUNT, COLUMN, "packets", "How far it moved in the window."),
+	ND_ROWS_END
+};
+
+static const struct nd_field queue_sum_rows[] = {
+	ND_U64(struct nd_queue_sum, queues, ND_M_COUNT, 0, NULL, "Queues that are counted."),
+	ND_U64(struct nd_queue_sum, used, ND_M_COUNT, 0, NULL, "Queues with a packet in the window."),
+	ND_F64(struct nd_queue_sum, imbalance, ND_M_NONE, 0, NULL,
+	       "Packets of the busiest queue over the mean of all: 1 is even, the number of queues is one for all."),
+	ND_U64(struct nd_queue_sum, busiest, ND_M_NONE, 0, NULL, "Number of the busiest queue."),
+	ND_F64(struct nd_queue_sum, busiest_ratio, ND_M_RATIO, 0, NULL, "Its part of the packets."),
 	ND_ROWS_END
 };
 
@@ -242,6 +287,15 @@ static const struct nd_field machine_rows[] = {
 	ND_STR(M, window_nic, 0, NULL, "Interface of the two figures below."),
 	ND_U64(M, window_nic_rx_packets, ND_M_COUNT, 0, NULL, "Packets it received in the window."),
 	ND_U64(M, window_nic_tx_packets, ND_M_COUNT, 0, NULL, "Packets it sent in the window."),
+	ND_STR(M, queue_source, 0, NULL,
+	       "Who counts by queue: netdev (the kernel's netlink family) or ethtool (the driver's own counters); null: nobody."),
+	ND_GROUP(struct nd_queue_sum, M, rx_queues, 0, NULL, "Its receive queues together.", &nd_queue_sum_table),
+	ND_GROUP(struct nd_queue_sum, M, tx_queues, 0, NULL, "Its transmit queues together.", &nd_queue_sum_table),
+	ND_LIST(M, queues, 0, NULL, "One row per queue of it.", &nd_queue_table),
+	ND_LIST(M, irqs, 0, NULL, "One row per interrupt of it.", &nd_irq_table),
+	ND_LIST(M, limits, 0, NULL, "Counters of its driver of what a limit made it drop or delay.", &nd_limit_table),
+	ND_U64(M, allowance_exceeded, ND_M_COUNT, NONZERO, "over the cloud's allowance",
+	       "Packets that the platform's allowances (bandwidth, packets, connections) held back or dropped, in the window."),
 	ND_U64(M, peak_rss_bytes, ND_M_BYTES, TEXT, "memory at most",
 	       "Most memory this program had resident."),
 	ND_U64(M, softnet_dropped, ND_M_COUNT, NONZERO, "backlog drops",
@@ -334,6 +388,18 @@ const struct nd_table nd_part_table = { .name = "part", .size = sizeof(P), .rows
 const struct nd_table nd_cpu_table = {
 	.name = "cpu", .size = sizeof(C), .rows = cpu_rows, .columns = true
 };
+const struct nd_table nd_queue_table = {
+	.name = "queue", .size = sizeof(Q), .rows = queue_rows, .columns = true
+};
+const struct nd_table nd_irq_table = {
+	.name = "irq", .size = sizeof(struct nd_irq_row), .rows = irq_rows, .columns = true
+};
+const struct nd_table nd_limit_table = {
+	.name = "limit", .size = sizeof(struct nd_limit_row), .rows = limit_rows, .columns = true
+};
+const struct nd_table nd_queue_sum_table = { .name = "queue_sum",
+					     .size = sizeof(struct nd_queue_sum),
+					     .rows = queue_sum_rows };
 const struct nd_table nd_machine_table = { .name = "machine",
 					   .size = sizeof(M),
 					   .rows = machine_rows };

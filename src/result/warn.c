@@ -22,8 +22,11 @@
 #define NEAR_40MS_RATIO 0.01
 #define ACK_RTT_US      20000.0 /* where round trips are as long as that anyway, 40 ms say nothing */
 #define HELD_RATIO      0.5     /* of the time in which a stream had something to send */
-#define LATE_RATIO      0.1     /* of the median response time */
-#define LINUX_DOUBLES   2u      /* SO_SNDBUF and SO_RCVBUF: half is for bookkeeping */
+#define ONE_QUEUE_RATIO 0.9
+#define MANY_FLOWS      4u
+#define WORTH_PPS       1000.0 /* packets/s; fewer say nothing of a queue */
+#define LATE_RATIO      0.1    /* of the median response time */
+#define LINUX_DOUBLES   2u     /* SO_SNDBUF and SO_RCVBUF: half is for bookkeeping */
 #define TIMES(n)        ((n) == 1 ? "" : "s")
 #define NUMBER(n)       ((unsigned long long)(n))
 #define FIGURE(v, m)    (figure_of((v), (m)).text) /* lives until the end of the expression */
@@ -778,6 +781,66 @@ static void say_load_cpu(const struct subject *s, struct nd_str *out)
 		SHARE(side->machine.busiest_ratio));
 }
 
+/* Transmit queues are chosen by the sender's CPUs: there one for all is no mistake. */
+static bool is_one_queue(const struct subject *s)
+{
+	const struct nd_machine *m = s->receiver ? &s->receiver->machine : NULL;
+
+	return m && s->d->flows >= MANY_FLOWS && nd_known(m->rx_queues.queues) &&
+	       m->rx_queues.queues > 1 && m->rx_queues.busiest_ratio >= ONE_QUEUE_RATIO &&
+	       some(m->window_nic_rx_packets) &&
+	       (double)m->window_nic_rx_packets >= WORTH_PPS * m->seconds;
+}
+
+static void say_one_queue(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_machine *m = &s->receiver->machine;
+
+	nd_str_addf(
+		out,
+		"%s: one of %llu receive queues of %s, number %llu, carried %s of the packets "
+		"of %llu flows: its CPU is the limit (netdyno doctor looks at the hash; --spread "
+		"chooses ports)",
+		name_of(s, s->receiver), NUMBER(m->rx_queues.queues),
+		m->window_nic ? m->window_nic : "the interface", NUMBER(m->rx_queues.busiest),
+		SHARE(m->rx_queues.busiest_ratio), NUMBER(s->d->flows));
+}
+
+static bool is_over_allowance(const struct subject *s)
+{
+	return some(s->side->machine.allowance_exceeded);
+}
+
+static void say_allowance(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_limit_row *l = s->side->machine.limits.v;
+	bool first = true;
+	uint64_t i;
+
+	nd_str_addf(out, "%s: the platform's allowance held packets back: ", name_of(s, s->side));
+	for (i = 0; i < s->side->machine.limits.n; i++) {
+		if (!some(l[i].count) || !strstr(l[i].name, "_allowance_exceeded"))
+			continue;
+		nd_str_addf(out, "%s%s +%llu", first ? "" : ", ", l[i].name, NUMBER(l[i].count));
+		first = false;
+	}
+	nd_str_add(out, ": the result is the instance's limit, not the network's");
+}
+
+static bool backlog_dropped(const struct subject *s)
+{
+	return some(s->side->machine.softnet_dropped);
+}
+
+static void say_backlog(const struct subject *s, struct nd_str *out)
+{
+	nd_str_addf(
+		out,
+		"%s: %llu packets found a CPU's input queue full (net.core.netdev_max_backlog), "
+		"all programs'",
+		name_of(s, s->side), NUMBER(s->side->machine.softnet_dropped));
+}
+
 /* Most important first. */
 /* clang-format off */
 static const struct row warnings[] = {
@@ -794,6 +857,9 @@ static const struct row warnings[] = {
 	{ "receiver_cpu_bound",   ABOUT_DIRECTION, receiver_is_bound,      say_receiver_bound },
 	{ "receive_buffer_drops", ABOUT_DIRECTION, receive_buffer_dropped, say_receive_buffer },
 	{ "qdisc_drops",          ABOUT_SIDE,      qdisc_dropped,          say_qdisc },
+	{ "backlog_drops",        ABOUT_SIDE,      backlog_dropped,        say_backlog },
+	{ "allowance_exceeded",   ABOUT_SIDE,      is_over_allowance,      say_allowance },
+	{ "one_queue",            ABOUT_DIRECTION, is_one_queue,           say_one_queue },
 	{ "udp_unlimited",        ABOUT_DIRECTION, is_unlimited,           say_unlimited },
 	{ "bytes_missed",         ABOUT_DIRECTION, bytes_are_missing,      say_missing },
 	{ "rate_missed",          ABOUT_DIRECTION, rate_is_missed,         say_missed },

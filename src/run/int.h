@@ -168,6 +168,7 @@ struct nd_run {
 	pthread_t sampler;
 	struct nd_os *os; /* sampler's, then main's */
 	struct nd_os_sample before, window_start, window_end, after;
+	struct nd_os_detail queues_start, queues_end; /* of one interface; .at_ns 0: not read */
 	struct nd_perf *perf;
 	uint64_t cycles_start, cycles_end;
 	unsigned lane_n;

@@ -20,6 +20,21 @@ static uint64_t least_window_ns(const struct nd_run *r)
 	return start;
 }
 
+static int queues(struct nd_run *r, struct nd_arena *a, struct nd_machine *m)
+{
+	struct nd_os_detail d;
+	int e;
+
+	if (!r->queues_start.at_ns || !r->queues_end.at_ns)
+		return 0;
+	e = nd_os_detail_since(&r->queues_end, &r->queues_start, &d);
+	if (e < 0)
+		return e;
+	e = nd_machine_queues(&d, a, m);
+	nd_os_detail_done(&d);
+	return e;
+}
+
 static int machine(struct nd_run *r, struct nd_arena *a, struct nd_machine *ret)
 {
 	struct nd_os_sample window = { 0 }, run = { 0 };
@@ -33,6 +48,8 @@ static int machine(struct nd_run *r, struct nd_arena *a, struct nd_machine *ret)
 		if (e == 0)
 			e = nd_machine_from(&window, &run, r->cfg.nic, nd_os_watched_nic(r->os), a,
 					    ret);
+		if (e == 0)
+			e = queues(r, a, ret);
 		if (e == 0 && r->cycles_start != ND_UNKNOWN && r->cycles_end != ND_UNKNOWN)
 			ret->cycles = r->cycles_end - r->cycles_start;
 	}

@@ -430,6 +430,8 @@ void nd_run_free(struct nd_run *r)
 	nd_os_sample_done(&r->window_start);
 	nd_os_sample_done(&r->window_end);
 	nd_os_sample_done(&r->after);
+	nd_os_detail_done(&r->queues_start);
+	nd_os_detail_done(&r->queues_end);
 	nd_os_free(r->os);
 	nd_perf_free(r->perf);
 	nd_close_p(&r->main_fd);

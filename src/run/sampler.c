@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -52,6 +53,24 @@ static bool sleep_until(struct nd_run *r, enum nd_phase phase)
 	}
 }
 
+static bool is_nic(void *user, const char *name)
+{
+	return !strcmp(user, name);
+}
+
+/* Queues of the interface that the packets of the report are of. Behind the sample: some drivers take their time. */
+static void take_queues(struct nd_run *r, const struct nd_os_sample *s, struct nd_os_detail *ret)
+{
+	const char *watched = nd_os_watched_nic(r->os), *nic = watched ? watched : r->cfg.nic;
+	char name[sizeof(s->nic->name)];
+
+	if (!nic || strlen(nic) >= sizeof(name))
+		return;
+	memcpy(name, nic, strlen(nic) + 1);
+	if (nd_os_detail(r->os, s, is_nic, name, ret) < 0)
+		*ret = (struct nd_os_detail){ 0 }; /* no memory: not known */
+}
+
 static void *sampler_main(void *arg)
 {
 	struct nd_run *r = arg;
@@ -60,9 +79,13 @@ static void *sampler_main(void *arg)
 		return NULL;
 	r->has_window_start = nd_os_sample(r->os, &r->window_start) == 0;
 	r->cycles_start = nd_perf_cycles(r->perf);
+	if (r->has_window_start)
+		take_queues(r, &r->window_start, &r->queues_start);
 	(void)sleep_until(r, ND_PHASE_MEASURE); /* stopped: the window ends now */
 	r->has_window_end = nd_os_sample(r->os, &r->window_end) == 0;
 	r->cycles_end = nd_perf_cycles(r->perf);
+	if (r->has_window_end)
+		take_queues(r, &r->window_end, &r->queues_end);
 	return NULL;
 }
 

@@ -79,7 +79,7 @@ static void golden_plan(void **state)
 		"\"plan\":{\"workloads\":[{\"active\":\"server\",\"load\":\"stream\",\"frame\":\"native\","
 		"\"transport\":\"udp\",\"flows\":2,\"first_flow\":0,\"message_bytes\":1472,"
 		"\"request_bytes\":0,\"response_bytes\":0,\"rate_bps\":1000000,\"rate_ops\":0,"
-		"\"total_bytes\":0}],";
+		"\"total_bytes\":0,\"total_ops\":0}],";
 	struct nd_plan plan;
 	struct nd_native_body b = { .token = "000102030405060708090a0b0c0d0e0f",
 				    .threads = 2,

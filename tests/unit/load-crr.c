@@ -91,7 +91,7 @@ static const struct row insists[] = {
 	{ START(S),                    OPEN(0), NONE },
 	{ CLOSED(-ECONNREFUSED, S),    OPEN(S + MS), NONE },
 	{ CLOSED(-ETIMEDOUT, 2 * S),   OPEN(2 * S + MS), NONE },
-	{ OPENED(3 * S),               SEND(3), NONE },
+	{ OPENED(3 * S),               SEND(3), MADE },
 	{ CLOSED(-ECONNRESET, 3 * S),  FINISH, NONE },
 	END
 };

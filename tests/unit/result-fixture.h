@@ -4,6 +4,7 @@
 #define ND_TESTS_RESULT_FIXTURE_H
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "result/progress.h"
@@ -70,6 +71,39 @@ struct fix {
 	uint64_t lose_every; /* one datagram of so many does not arrive */
 };
 
+/* Two pairs of queues. */
+static inline void fix_queues(struct nd_machine *m, struct nd_arena *a, bool client)
+{
+	struct nd_queue_count queue[4];
+	struct nd_irq_count irq[3] = { { .number = 40, .count = 0, .name = "eth0-mgmnt" } };
+	struct nd_limit_count limit[1] = { { .count = 0, .name = "pps_allowance_exceeded" } };
+	uint64_t by_cpu[3][2] = { { 0 } };
+	uint32_t cpu[2] = { 0, 5 };
+	struct nd_os_detail d = { .queues = 4,
+				  .irqs = 3,
+				  .limits = client ? 0 : 1,
+				  .queue = queue,
+				  .irq = irq,
+				  .limit = limit,
+				  .cpus = 2,
+				  .cpu = cpu,
+				  .irq_cpu = by_cpu[0],
+				  .queue_source = "ethtool" };
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		uint64_t n = i ? 900000 : 300000;
+
+		queue[i] = (struct nd_queue_count){ 2, 0, i, n, n * 1448, client ? 0 : ND_UNKNOWN };
+		queue[2 + i] = (struct nd_queue_count){ 2, 1, i, n / 2, n * 32, ND_UNKNOWN };
+		irq[1 + i] = (struct nd_irq_count){ 2, 41 + i, n / 100, "" };
+		(void)snprintf(irq[1 + i].name, sizeof(irq[1 + i].name), "eth0-Tx-Rx-%u", i);
+		by_cpu[1 + i][i % 2] = n / 100;
+	}
+	if (nd_machine_queues(&d, a, m) < 0)
+		m->queue_source = NULL;
+}
+
 static inline void fix_machine(struct nd_side *s, struct nd_arena *a, bool client)
 {
 	struct nd_machine *m = &s->machine;
@@ -113,7 +147,10 @@ static inline void fix_machine(struct nd_side *s, struct nd_arena *a, bool clien
 		return;
 	row = m->cpus.v;
 	for (i = 0; i < 2; i++)
-		row[i] = (struct nd_cpu_row){ i, 0.05, 0.5, 0, 0.2, 0.01, 0.24, 0.75 };
+		row[i] = (struct nd_cpu_row){ i,        0.05,   0.5,  0,
+					      0.2,      0.01,   0.24, 0.75,
+					      4000 + i, 600000, i,    client ? 0 : ND_UNKNOWN };
+	fix_queues(m, a, client);
 }
 
 static inline void fix_facts(struct nd_side *s, bool client, bool same_host)
