@@ -3,6 +3,7 @@
 #ifndef ND_DIALECT_INT_H
 #define ND_DIALECT_INT_H
 
+#include "base/str.h"
 #include "dialect/dialect.h"
 #include "wire/wire.h"
 
@@ -134,6 +135,7 @@ struct nd_native {
 	bool peer_has_sent;
 	bool has_result;           /* this end's was sent (or could not be) */
 	struct nd_side *peer_side; /* in .kept */
+	struct nd_str early;       /* owned: its message, which came while this end's flows stand */
 	bool peer_flows_omitted;
 	bool is_stopping;  /* results are awaited for a short time only */
 	bool peer_is_gone; /* no result will come from it */
@@ -165,6 +167,8 @@ ND_MUST_CHECK int nd_native_encode(enum nd_native_message m, const struct nd_nat
 				   struct nd_str *out);
 /** nd_native_take() - decode a framed message and hand it to this end; what is wrong ends the dialog. */
 void nd_native_take(struct nd_native *d, const uint8_t *data, size_t n);
+/** nd_native_take_early() - take what nd_native_take() has put off, now that this end has its result. */
+void nd_native_take_early(struct nd_native *d);
 /** nd_native_decode_result() - a framed message 'result' for languages that exchange it among others. What it
  * holds goes to @a. -EBADMSG, -ENOMEM. */
 ND_MUST_CHECK int nd_native_decode_result(const uint8_t *data, size_t n, struct nd_arena *a,

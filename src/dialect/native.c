@@ -118,6 +118,7 @@ static void native_close(void *state)
 		return;
 	nd_arena_done(&d->kept);
 	nd_arena_done(&d->passing);
+	nd_str_done(&d->early);
 }
 
 /* ---- events ---- */

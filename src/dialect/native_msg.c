@@ -6,7 +6,8 @@
 
 #include "dialect/int.h"
 
-#define PRINT_MAX 300u /* bytes of a printed message */
+#define PRINT_MAX 300u        /* bytes of a printed message */
+#define LONG      (64u << 10) /* of a message; see put_off() */
 
 /* ---- layouts ---- */
 
@@ -297,6 +298,29 @@ static size_t room_of(const struct nd_native *d)
 			      (uint64_t)ND_NATIVE_MESSAGE_MAX);
 }
 
+/* The peer's result, with rows for thousands of flows, takes ten times its size to be read: not as long as this
+ * end has as many flows of its own. */
+static bool put_off(struct nd_native *d, const uint8_t *data, size_t n)
+{
+	if (n < LONG || d->stage != ND_STAGE_RUN || d->has_result || d->peer_side || d->early.len)
+		return false;
+	nd_str_addn(&d->early, (const char *)data, n);
+	if (nd_str_ok(&d->early))
+		return true;
+	nd_str_done(&d->early); /* no memory: now or never */
+	return false;
+}
+
+void nd_native_take_early(struct nd_native *d)
+{
+	struct nd_str early = d->early;
+
+	d->early = (struct nd_str){ 0 };
+	if (early.len)
+		nd_native_take(d, (const uint8_t *)early.data, early.len);
+	nd_str_done(&early);
+}
+
 void nd_native_take(struct nd_native *d, const uint8_t *data, size_t n)
 {
 	size_t max = room_of(d);
@@ -308,6 +332,8 @@ void nd_native_take(struct nd_native *d, const uint8_t *data, size_t n)
 				  nd_native_stage_name(d->stage));
 		return;
 	}
+	if (put_off(d, data, n))
+		return;
 	root = json_loadb((const char *)data + ND_NATIVE_PREFIX_BYTES, n - ND_NATIVE_PREFIX_BYTES,
 			  JSON_REJECT_DUPLICATES, &error);
 	if (!root)

@@ -354,6 +354,7 @@ static void on_result(struct nd_native *d, const struct nd_side *side)
 		send_result(d, side);
 	if (!d->is_stopping)
 		nd_native_wait(d, ND_NATIVE_RESULT_NS);
+	nd_native_take_early(d);
 	nd_native_settle(d);
 }
 

@@ -13,7 +13,8 @@
 #include "base/time.h"
 #include "run/int.h"
 
-#define RTT_DECADES 8 /* from 1 us to 100 s */
+#define FORGET      64 /* slots at once; see lane_flows() */
+#define RTT_DECADES 8  /* from 1 us to 100 s */
 
 /* A stretch of one worker's lane between two marks. */
 struct stretch {
@@ -227,7 +228,7 @@ static void flow_row(const struct nd_run *r, const struct nd_worker *w, uint32_t
 		row->error = nd_arena_dup(a, nd_strerror(f->error, words, sizeof(words)));
 }
 
-static int lane_flows(const struct nd_run *r, unsigned lane, struct nd_arena *a, struct nd_part *p)
+static int lane_flows(struct nd_run *r, unsigned lane, struct nd_arena *a, struct nd_part *p)
 {
 	uint64_t flows = r->owner ? r->lanes[lane].workload->flows : r->given_n;
 	struct nd_flow_row *rows;
@@ -238,12 +239,15 @@ static int lane_flows(const struct nd_run *r, unsigned lane, struct nd_arena *a,
 		return -ENOMEM;
 	rows = p->flows.v;
 	for (uint32_t i = 0; i < r->worker_n; i++) {
-		const struct nd_worker *w = &r->workers[i];
+		struct nd_worker *w = &r->workers[i];
 
 		for (uint32_t k = 0; w->flows && k < w->lane_slots[lane]; k++) {
 			uint32_t slot = w->lane_slot[lane] + k;
 
 			flow_row(r, w, slot, a, &rows[w->flows[slot].number]);
+			/* as many bytes of rows come: both at once would be the run's peak */
+			if (k % FORGET == 0 && !nd_is_datagram(&r->lanes[lane]))
+				nd_layout_forget(w, slot);
 		}
 	}
 	for (uint64_t i = 0; i < flows; i++) {

@@ -121,6 +121,7 @@ struct nd_worker {
 	uint64_t
 		retransmitted[ND_MAX_WORKLOADS]; /* by an end that is not active, with .has_facts */
 	struct nd_arena arena;
+	uint32_t forgotten;      /* slots before it are; main thread, after the run */
 	struct nd_tcp_end *last; /* owned: of each flow; NULL: no TCP sender */
 
 	/* phases, this worker only */
@@ -205,6 +206,7 @@ struct nd_flow *nd_layout_grow(struct nd_worker *w, uint64_t flow); /* open-ende
 struct nd_flow *nd_layout_flow(struct nd_worker *w, uint64_t flow); /* first slot; NULL: not ours */
 unsigned nd_layout_halves(const struct nd_lane *lane, bool active);
 ND_MUST_CHECK int nd_layout_flows(struct nd_worker *w, struct nd_err *err);
+void nd_layout_forget(struct nd_worker *w, uint32_t slot); /* nobody reads those before it again */
 void nd_layout_done(struct nd_worker *w);
 /* route.c */
 void nd_route_peer(const struct nd_run *r, uint64_t flow, struct nd_addr *ret);

@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "run/int.h"
@@ -317,6 +319,20 @@ struct nd_flow *nd_layout_grow(struct nd_worker *w, uint64_t flow)
 	w->io.flow_count++;
 	w->lane_slots[0]++;
 	return f;
+}
+
+/* Whole pages of slots before @slot; they read as zeros from now on. */
+void nd_layout_forget(struct nd_worker *w, uint32_t slot)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *from = (char *)&w->flows[w->forgotten], *to = (char *)&w->flows[slot];
+
+	if (w->run->cfg.plan->keep_open) /* their sockets are open */
+		return;
+	from += (page - (uintptr_t)from % page) % page;
+	to -= (uintptr_t)to % page;
+	if (from < to && madvise(from, (size_t)(to - from), MADV_DONTNEED) == 0)
+		w->forgotten = slot;
 }
 
 void nd_layout_done(struct nd_worker *w)

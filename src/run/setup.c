@@ -518,7 +518,8 @@ static bool take_gift(struct nd_worker *w, struct nd_gift *ret)
 		*ret = w->gifts[w->gift_at++];
 		found = true;
 	} else {
-		w->gift_at = w->gift_n = 0;
+		free(nd_take_ptr(w->gifts));
+		w->gift_at = w->gift_n = w->gift_room = 0;
 	}
 	pthread_mutex_unlock(&w->lock);
 	if (!found && w->pair[1] >= 0)

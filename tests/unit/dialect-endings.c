@@ -518,6 +518,46 @@ static void twice_is_once_too_often(void **state)
 		}
 }
 
+/* A long result that comes before this end's own is read when that is there; what is wrong with it is found then. */
+static void long_results_wait(void **state)
+{
+	static const struct {
+		const char *begin, *words; /* NULL: it is taken */
+		bool twice;
+	} rows[] = {
+		{ "{\"m\":\"result\",\"side\":{},\"unknown\":\"", NULL, false },
+		{ "{\"m\":\"result\",\"side\":{},\"unknown\":\"", "came twice", true },
+		{ "{\"m\":\"result\",\"unknown\":\"", "'side' is missing", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++)
+		for (unsigned e = 0; e < ND_ENDS; e++) {
+			struct pair *p = pair_at(AT_RUN, (enum nd_end_kind)e);
+			nd_auto_str text = { 0 };
+
+			nd_str_add(&text, rows[i].begin);
+			nd_str_addc(&text, 'x', 100000);
+			nd_str_add(&text, "\"}");
+			inject(p, (enum nd_end_kind)e, nd_str_text(&text));
+			if (rows[i].twice)
+				inject(p, (enum nd_end_kind)e, nd_str_text(&text));
+			assert_int_equal(p->end[e].outcome, GOING);
+			p->is_deaf = true;
+			give_result(p, (enum nd_end_kind)e);
+			if (rows[i].words) {
+				expect_fail(p, (enum nd_end_kind)e, true, rows[i].words);
+			} else {
+				assert_int_equal(p->end[e].outcome, GOING);
+				feed(p, (enum nd_end_kind)e,
+				     (struct nd_dialog_event){ .what = ND_DLG_LINK_DOWN });
+				assert_int_equal(p->end[e].outcome, DONE);
+				assert_non_null(p->end[e].peer_side);
+			}
+			pair_free(p);
+		}
+}
+
 static void a_start_out_of_reach(void **state)
 {
 	static const char *const rows[] = { "{\"m\":\"go\"}", "{\"m\":\"go\",\"at\":5}",
@@ -775,6 +815,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_does_not_stop),
 		cmocka_unit_test(broken_rules),
 		cmocka_unit_test(twice_is_once_too_often),
+		cmocka_unit_test(long_results_wait),
 		cmocka_unit_test(a_start_out_of_reach),
 		cmocka_unit_test(an_agreement_that_is_none),
 		cmocka_unit_test(a_bent_agreement),
