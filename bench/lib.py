@@ -106,13 +106,14 @@ class Space:
 
 class Net:
     """Where the two ends stand: kind 'loopback' is one namespace, 'veth' two joined by a pair; with
-    'frames' the sender's interface takes nothing longer than a frame: every datagram is one.
+    'frames' the sender's interface takes nothing longer than a frame: every datagram is one. With
+    'drop' the receiver's drops, besides, what drop_datagrams() names.
 
     The client runs in .near, the server in .far at .address; .iface is the server's interface.
     .default_cc is what a socket of either end has that asks for nothing.
     """
 
-    KINDS = ("loopback", "veth", "frames")
+    KINDS = ("loopback", "veth", "frames", "drop")
 
     def __init__(self, kind, cc=None):
         self.kind = kind
@@ -145,7 +146,7 @@ class Net:
         for space, address in ((self.near, "10.77.0.1/24"), (self.far, "10.77.0.2/24")):
             space.ip("addr", "add", address, "dev", "veth0")
             space.ip("link", "set", "veth0", "up")
-        if self.kind == "frames":
+        if self.kind in ("frames", "drop"):
             self._no_offload()
 
     def _no_offload(self):
@@ -157,6 +158,25 @@ class Net:
                                       stdin=subprocess.DEVNULL, text=True, timeout=20, check=False)
             if done.returncode != 0:
                 raise Failed(f"ethtool -K veth0 {what} off: {done.stderr.strip()}")
+
+    def drop_datagrams(self, size):
+        """Datagrams with so many bytes end at the receiver's interface, before its IP."""
+        if not shutil.which("nft"):
+            raise Skip("nft is not installed (Debian: nftables)")
+        rules = ("table netdev early {\nchain ends {\n"
+                 f"type filter hook ingress device {self.iface} priority 0\n"
+                 f"udp length {size + 8} drop\n}}\n}}\n")
+        with self.far.inside():
+            done = subprocess.run(["nft", "-f", "-"], input=rules, capture_output=True, text=True,
+                                  timeout=20, check=False)
+        if done.returncode != 0:
+            raise Skip(f"nft: {done.stderr.strip()[:200]}")
+
+    def sent(self):
+        """Frames that the sender's interface has sent so far."""
+        with self.near.inside():
+            device = next(line for line in _lines("dev") if line.strip().startswith(self.iface))
+        return int(device.partition(":")[2].split()[9])
 
     def many_ports(self):
         """Room for as many connections from one address to another as port numbers allow, and
@@ -190,7 +210,7 @@ class Net:
                       for line in _lines(name) if re.match(r"TCP6?:", line))
         return {"ns": time.monotonic_ns(), "datagrams": udp["InDatagrams"],
                 "dropped": udp["RcvbufErrors"], "bytes": int(device.partition(":")[2].split()[0]),
-                "tcp": tcp}
+                "tcp": tcp, "frames": self.sent()}
 
     def close(self):
         for space in self.spaces:

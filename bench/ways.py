@@ -19,7 +19,7 @@ import lib
 
 SETTLE_S = 0.5    # from the first traffic until the window
 START_S = 20.0    # within which traffic must begin
-BEGUN = {"datagrams": 2000, "bytes": 4 << 20}
+BEGUN = {"datagrams": 2000, "frames": 2000, "bytes": 4 << 20}
 STEP_S = 0.004
 
 # Programs: the variable that names one, else where it is looked for; why it may be missing.
@@ -231,7 +231,8 @@ class Run:
 
 
 def once(way, net, wheres, seconds, values, key):
-    """One run; key: 'datagrams' or 'bytes', what is counted. Return its figures."""
+    """One run; key: what is counted: 'datagrams', 'bytes', or 'frames' that the sender's interface
+    sent. Return its figures."""
     starting_s = len(wheres) // 8  # many programs take a while to begin
     run = Run(way, net, wheres, {**values, "time": seconds + 3 + starting_s})
     try:
@@ -256,8 +257,8 @@ def once(way, net, wheres, seconds, values, key):
             counts = [COUNTS[way.counts](*pair) for pair in zip(run.clients, run.servers)]
             rate, got, lost = (sum(column) for column in zip(*counts))
         else:
-            rate = moved["datagrams"] / took_s
-            got, lost = whole["datagrams"], whole["dropped"]
+            rate = moved[key] / took_s
+            got, lost = whole[key], whole["dropped"]
         sample["kpps"] = rate / 1e3
         sample["CPU-s/Mpkt"] = sample["cpu_s"] / (got / 1e6)
         sample["loss %"] = 100 * lost / (got + lost)
