@@ -176,6 +176,7 @@ int nd_np_fill_plan(struct nd_np *d)
 	p->engine = p->tx = p->rx = p->wait = "auto";
 	p->payload = ND_PAYLOAD_NETPERF;
 	p->threads = 1;
+	p->untimed = true; /* the report has no latency of this end */
 	p->goodbyes = d->asked.datagram ? 3 : 0;
 	p->pin = NULL;
 	if (cpu >= 0 && cpu <= CPU_MAX) {

@@ -31,7 +31,7 @@ void nd_blocking_close(struct nd_io *io)
 {
 	free(io->engine_state);
 	io->engine_state = NULL;
-	io->patient = false; /* the socket stays as it is: it goes with its flow */
+	io->patient = io->coarse = false; /* the socket stays as it is: it goes with its flow */
 }
 
 /* Errors are told unasked, the end of sends without a copy among them. */
@@ -67,10 +67,12 @@ static int wait_for(struct nd_io *io, struct nd_err *err)
 	struct blocking *b = io->engine_state;
 	struct pollfd *p = b->p;
 	uint64_t until = prepare(io, p + 1);
-	struct timespec t = nd_timespec(io->now_ns, until);
+	struct timespec t;
 	uint32_t i;
 	int n;
 
+	io->now_ns = nd_io_true(io);
+	t = nd_timespec(io->now_ns, until);
 	if (nd_io_idle(io, until, false))
 		return 0;
 	n = ppoll(p, io->flow_count + 1, until == UINT64_MAX ? NULL : &t, NULL);
@@ -134,11 +136,24 @@ static bool be_patient(int fd)
 	       nd_nonblock(fd, false, NULL) == 0;
 }
 
+/* Ends by time alone, and no operation of it goes into a histogram, a header or a schedule. */
+static bool is_untimed(const struct nd_io *io)
+{
+	const struct nd_lane *l = nd_lane_of(io, &io->flows[0]);
+	const struct nd_workload *wl = l->workload;
+
+	if (l->load->times || l->load->halves > 1 || l->frame->fills || io->plan->keep_samples ||
+	    wl->rate_ops || wl->rate_bps || wl->total_ops || wl->total_bytes)
+		return false;
+	return io->plan->untimed || (!io->flows[0].active && l->load->round_trips);
+}
+
 static int open_waiting(struct nd_io *io, struct nd_err *err)
 {
 	bool sleeps = !(io->wait && io->wait->idle);
 
 	nd_io_naps(io);
+	io->coarse = io->flow_count == 1 && sleeps && !io->nap_room && is_untimed(io);
 	io->wait_before_recv = sleeps;
 	if (sleeps && !io->nap_room && io->flow_count == 1 && may_block(io) &&
 	    be_patient(io->flows[0].fd)) {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "engine/call.h"
 #include "engine/int.h"
 
 static bool opened(struct nd_io *io, struct nd_flow *f)
@@ -49,7 +50,7 @@ static bool begin_open(struct nd_io *io, struct nd_flow *f)
 
 	f->begun_ns = io->now_ns;
 	r = io->connect ? io->connect(io, f) : -EOPNOTSUPP;
-	io->now_ns = nd_now_ns();
+	io->now_ns = nd_io_clock(io);
 	if (r < 0)
 		return nd_flow_broken(io, f, r);
 	if (!watch(io, f))
@@ -87,8 +88,8 @@ bool nd_flow_accept(struct nd_io *io, struct nd_flow *f)
 	errno = EAGAIN;
 	if (waits || !io->patient || f->called) {
 		do
-			fd = accept4(f->listen_fd, NULL, NULL,
-				     (waits ? 0 : SOCK_NONBLOCK) | SOCK_CLOEXEC);
+			fd = nd_call_accept(f->listen_fd,
+					    (waits ? 0 : SOCK_NONBLOCK) | SOCK_CLOEXEC);
 		while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
 	}
 	f->called = false;
@@ -100,7 +101,7 @@ bool nd_flow_accept(struct nd_io *io, struct nd_flow *f)
 		nd_flow_fail(io, f, -errno);
 		return false;
 	}
-	io->now_ns = nd_now_ns();
+	io->now_ns = nd_io_clock(io);
 	f->begun_ns = io->now_ns;
 	f->fd = fd;
 	return watch(io, f) && opened(io, f);
@@ -111,7 +112,7 @@ bool nd_flow_close(struct nd_io *io, struct nd_flow *f)
 	struct nd_event ev = { .what = ND_HAP_CLOSED };
 
 	nd_close_p(&f->fd);
-	ev.now_ns = io->now_ns = nd_now_ns();
+	ev.now_ns = io->now_ns = nd_io_clock(io);
 	nd_flow_tell(io, f, &ev);
 	return true;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "engine/call.h"
 #include "engine/datagram.h"
 
 enum { BATCH = 64 };
@@ -80,11 +81,12 @@ static int recv_one(struct nd_io *io, struct nd_flow *f, struct datagram_recv *d
 
 	do {
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
-		r = recv(f->fd, d->room, d->look, d->flags | (io->recv_waits ? 0 : MSG_DONTWAIT));
+		r = nd_call_recv(f->fd, d->room, d->look,
+				 d->flags | (io->recv_waits ? 0 : MSG_DONTWAIT));
 	} while (r < 0 && (errno == EINTR || (errno != ENOMEM && nd_is_refusal(errno))));
 	d->header[0].msg_len = r < 0 ? 0 : (unsigned)r;
 	r = r < 0 ? -errno : 1;
-	io->now_ns = nd_now_ns();
+	io->now_ns = nd_io_clock(io);
 	if (r < 0)
 		f->readable = r != -EAGAIN;
 	return (int)r;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fd.h"
+#include "engine/call.h"
 #include "engine/datagram.h"
 
 enum { BATCH = 64 };
@@ -152,11 +153,10 @@ static int call_send(struct nd_io *io, struct nd_flow *f, struct datagram_send *
 		if (n > 1)
 			r = sendmmsg(f->fd, d->header, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 		else
-			r = sendto(f->fd, d->iov[0].iov_base, d->iov[0].iov_len,
-				   MSG_NOSIGNAL | MSG_DONTWAIT, to ? &to->u.sa : NULL,
-				   to ? to->len : 0);
+			r = nd_call_sendto(f->fd, &d->iov[0], MSG_NOSIGNAL | MSG_DONTWAIT,
+					   to ? &to->u.sa : NULL, to ? to->len : 0);
 	} while (r < 0 && (errno == EINTR || (deaf && errno == ECONNREFUSED)));
-	io->now_ns = nd_now_ns();
+	io->now_ns = nd_io_clock(io);
 	if (r < 0)
 		return -errno;
 	return n > 1 ? (int)r : 1;

@@ -175,7 +175,8 @@ struct nd_io {
 	uint64_t nap_from_ns, nap_seen; /* the rate is taken since then */
 	bool nap_rests;                 /* nothing came in the last nap */
 	uint64_t nap_ns;                /* what the rate allows; 0: too slow, or too fast, to nap */
-	bool patient;    /* the one flow's socket may block in recv, for up to ND_PATIENCE_NS */
+	bool patient; /* the one flow's socket may block in recv, for up to ND_PATIENCE_NS */
+	bool coarse; /* nobody asks what single operations took: .now_ns may be a tick of the kernel old */
 	bool recv_waits; /* this call of recv() may; its short count does not clear .readable */
 
 	/* Phases: the run sets the next edge; the engine calls edge() at the first operation past it and at

@@ -30,6 +30,25 @@ static inline bool nd_flow_is_datagram(const struct nd_io *io, const struct nd_f
 	return (nd_lane_of(io, f)->transport->caps & ND_NET_DATAGRAM) != 0;
 }
 
+/** nd_io_clock() - the time behind an operation: true, or where .coarse the last tick's. It never goes back. */
+static inline uint64_t nd_io_clock(const struct nd_io *io)
+{
+	struct timespec t;
+	uint64_t tick_ns;
+
+	if (!io->coarse)
+		return nd_now_ns();
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &t); /* cannot fail with a valid clock id */
+	tick_ns = (uint64_t)t.tv_sec * ND_NS_PER_S + (uint64_t)t.tv_nsec;
+	return ND_MAX(io->now_ns, tick_ns);
+}
+
+/** nd_io_true() - the time as it is, where io->now_ns may be a tick old. */
+static inline uint64_t nd_io_true(const struct nd_io *io)
+{
+	return io->coarse ? nd_now_ns() : io->now_ns;
+}
+
 /** nd_io_over() - is there nothing left to do for this worker? */
 static inline bool nd_io_over(const struct nd_io *io)
 {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "engine/call.h"
 #include "engine/stream.h"
 
 #define RECV_BYTES (256ull << 10) /* what stays in a core's own cache beside the bytes sent */
@@ -79,9 +80,9 @@ static ssize_t send_some(struct nd_io *io, struct nd_flow *f, const uint8_t *buf
 
 	do {
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
-		r = send(f->fd, buf, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+		r = nd_call_send(f->fd, buf, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	} while (r < 0 && errno == EINTR);
-	io->now_ns = nd_now_ns();
+	io->now_ns = nd_io_clock(io);
 	return r >= 0 ? r : nd_stream_refused(io, f, errno);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/time.h"
+#include "engine/call.h"
 #include "engine/stream.h"
 
 #define PAGE 4096u
@@ -86,9 +87,9 @@ ssize_t nd_stream_read(struct nd_io *io, struct nd_flow *f, void *room, size_t n
 
 	do {
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
-		r = recv(f->fd, room, n, flags | (io->recv_waits ? 0 : MSG_DONTWAIT));
+		r = nd_call_recv(f->fd, room, n, flags | (io->recv_waits ? 0 : MSG_DONTWAIT));
 	} while (r < 0 && errno == EINTR);
-	io->now_ns = nd_now_ns();
+	io->now_ns = nd_io_clock(io);
 	if (r <= 0)
 		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
 	/* a short read has emptied the socket, unless the end of the stream is behind it */

@@ -158,6 +158,13 @@ void nd_flow_payload(struct nd_flow *f, uint64_t now_ns)
 	f->last_ns = now_ns;
 }
 
+static void payload(struct nd_io *io, struct nd_flow *f)
+{
+	if (!f->first_ns)
+		io->now_ns = nd_io_true(io);
+	nd_flow_payload(f, io->now_ns);
+}
+
 void nd_flow_sent(struct nd_io *io, struct nd_flow *f)
 {
 	uint32_t count = nd_step_count(&f->step);
@@ -202,7 +209,7 @@ static bool do_send(struct nd_io *io, struct nd_flow *f)
 	if (r < 0)
 		return nd_flow_broken(io, f, r);
 	if (f->c.tx_bytes != bytes)
-		nd_flow_payload(f, io->now_ns);
+		payload(io, f);
 	nd_io_burst(io, f->workload, f->c.tx_messages - messages);
 	nd_flow_sent(io, f);
 	if (io->wait_before_recv && f->state == ND_FLOW_READY && f->step.op == ND_OP_RECV) {
@@ -284,7 +291,7 @@ static bool do_recv(struct nd_io *io, struct nd_flow *f)
 		return true;
 	}
 	if (f->c.rx_bytes != bytes)
-		nd_flow_payload(f, io->now_ns);
+		payload(io, f);
 	received(io, f, f->c.rx_messages - messages, f->c.rx_bytes - bytes);
 	return true;
 }
@@ -350,7 +357,7 @@ enum nd_flow_state nd_flow_turn(struct nd_io *io, struct nd_flow *f, unsigned bu
 	while (more && budget-- > 0 && !io->quit && f->state == ND_FLOW_READY) {
 		more = act(io, f);
 		if (io->now_ns >= io->edge_ns || io->now_ns >= io->look_ns)
-			nd_io_tick(io, io->now_ns);
+			nd_io_tick(io, nd_io_true(io));
 	}
 	return f->state;
 }

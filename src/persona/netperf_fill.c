@@ -209,6 +209,8 @@ static void fill_face(LINE *l)
 	plan->face_table = &nd_netperf_table;
 	plan->out.format = l->format ?: (nd_writer_find("netperf") ? "netperf" : "text");
 	plan->out.quiet = l->n.interim_ns == 0;
+	/* as the original: no clock is read for an operation whose latency is not asked for */
+	plan->untimed = !l->n.keep_stats && l->n.verbosity < 2 && !l->format;
 }
 
 int nd_netperf_fill(LINE *l, struct nd_err *err)

@@ -41,6 +41,8 @@ static int open_hists(struct nd_worker *w, unsigned i)
 	bool active = nd_is_active(w->run, i) && w->lane_slots[i] > 0;
 	bool asks = active && lane->load->round_trips;
 
+	if (w->run->cfg.plan->untimed)
+		return 0;
 	if ((asks || lane->load->times) &&
 	    (nd_hist_new(&w->rtt_window[i]) < 0 || nd_hist_new(&w->rtt_rest[i]) < 0))
 		return -ENOMEM;

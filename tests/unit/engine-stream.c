@@ -614,6 +614,44 @@ static void two_workers_rr(void **state)
 	}
 }
 
+/* An edge has its own look at the clock: the last tick is not good enough. */
+static void look_at_edge(struct rig *r, uint64_t now_ns)
+{
+	struct timespec t;
+
+	assert_int_equal(clock_gettime(CLOCK_MONOTONIC_COARSE, &t), 0);
+	assert_true(now_ns >= r->start_ns + ND_NS_PER_S);
+	assert_true(now_ns <= nd_now_ns());
+	r->eaten += now_ns != (uint64_t)t.tv_sec * ND_NS_PER_S + (uint64_t)t.tv_nsec;
+	r->late |= r->io.coarse != r->plan.untimed;
+}
+
+/* Where nobody asks what an operation took, the clock is left alone between edges. */
+static void untimed_rr(void **state)
+{
+	(void)state;
+	for (int timed = 0; timed <= 1; timed++) {
+		struct rig a = { .wl = { .message_bytes = 10,
+					 .request_bytes = 10,
+					 .response_bytes = 10 },
+				 .engine = "blocking",
+				 .load = "rr",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .pairs = 1,
+				 .run_ns = ND_NS_PER_MS,
+				 .on_edge = look_at_edge },
+			   b = a;
+
+		a.plan.untimed = !timed;
+		b.plan.untimed = true; /* an end that answers asks for none anyway */
+		run_two(&a, &b);
+		assert_true(a.eaten > 0);
+		assert_true(a.io.c[0].transactions > 10);
+		assert_int_equal(a.io.c[0].tx_bytes, b.io.c[0].rx_bytes);
+	}
+}
+
 /* The last receiver comes while the others run; the end is told, since more might come. */
 static void add_late(struct rig *r, uint64_t now_ns)
 {
@@ -773,6 +811,7 @@ int main(void)
 		cmocka_unit_test(wakes),
 		cmocka_unit_test(two_workers_stream),
 		cmocka_unit_test(two_workers_rr),
+		cmocka_unit_test(untimed_rr),
 		cmocka_unit_test(takes_late_flows),
 		cmocka_unit_test(null_moves_nothing),
 		cmocka_unit_test(finds_by_name),

@@ -243,6 +243,9 @@ static const struct option_case options[] = {
 	{ "-- -oall", T(selection, "all") },           { "-- -k a, -m 3", I(send_bytes.local, 3) },
 	{ "-- -k -m 3", I(send_bytes.local, 3) },      { "-- -k -m 3", T(selection, NULL) },
 	{ "-- -o a,b -k b,", T(selection, "b,") },      { "-- -o P50_LATENCY", B(keep_stats, true) },
+	{ "-v 1", PB(untimed, true) },                 { "-v 2", PB(untimed, false) },
+	{ "-j", PB(untimed, false) },                  { "--format json", PB(untimed, false) },
+	{ "-- -k P99_LATENCY", PB(untimed, false) },   { "-- -k RT_LATENCY", PB(untimed, true) },
 	{ "-- -o rt_latency", B(keep_stats, false) },  { "-- -o rt_latency,mean_latency", B(keep_stats, true) },
 	{ "-- -O a;b", T(selection, "a;b") },
 	/* the test's own */
