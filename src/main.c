@@ -24,7 +24,7 @@ static int say(const struct nd_plan *plan, enum nd_ending ending, const struct n
 	nd_str_addf(&line, "%s\n", err->text);
 	if (!is_for_scripts(&plan->exits, ending) ||
 	    nd_write_all(1, nd_str_text(&line), line.len) < 0)
-		nd_log_line("netdyno: ", err->text);
+		nd_log_line(plan->exits.prefix ?: "netdyno: ", err->text);
 	return nd_exit_code(plan, ending);
 }
 

@@ -357,7 +357,11 @@ static const struct nd_face faces[] = {
 	  .target = nd_netperf_make_line,
 	  .settle = nd_netperf_settle,
 	  .usage_on_stderr = true,
-	  .exits = { .help = 1, .usage = 1, .peer = REFUSED, .peer_on_stdout = true } },
+	  .exits = { .help = 1,
+		     .usage = 1,
+		     .peer = REFUSED,
+		     .peer_on_stdout = true,
+		     .prefix = "netperf: " } },
 	{ .set = NULL },
 };
 

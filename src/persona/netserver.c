@@ -125,7 +125,7 @@ static const struct nd_face faces[] = {
 	  .target = nd_netperf_make_line,
 	  .settle = nd_netserver_settle,
 	  .usage_on_stderr = true,
-	  .exits = { .help = 1, .usage = 1, .peer = 1 } },
+	  .exits = { .help = 1, .usage = 1, .peer = 1, .prefix = "netserver: " } },
 	{ .set = NULL },
 };
 

@@ -142,6 +142,7 @@ struct nd_exits {
 	bool forgives; /* all of these, and a test without a result, are 0 */
 	/* scripts read the reason from standard output, as it is */
 	bool usage_on_stdout, peer_on_stdout;
+	const char *prefix; /* of sentences on standard error, "name: "; NULL: ours */
 };
 
 /* A rate as typed: over all flows of a direction, or for each ("/flow"). */

@@ -77,6 +77,7 @@ def test_wrong_words(folder, line, code, said):
     done = program(folder, line)
     assert done.returncode == code and said in done.stderr, done
     assert done.stdout == "" and len(done.stderr.splitlines()) == 1, done
+    assert done.stderr.startswith(line.split()[0] + ": "), done
 
 
 @pytest.mark.parametrize("line, code, out, err", ASKED, ids=[row[0] for row in ASKED])
@@ -142,8 +143,8 @@ def test_netserver_goes_to_the_background(lab, folder):
     assert first.returncode == 0 and first.stderr == "", first
     assert net.b.listening(port)
     second = net.b.run([folder / "netserver", "-p", port], timeout=20 * slow())
-    said = f"Unable to start netserver with  'IN(6)ADDR_ANY' port '{port}' and family AF_UNSPEC"
-    assert second.returncode == 1 and said in second.stderr, second
+    said = f"netserver: Unable to start netserver with  'IN(6)ADDR_ANY' port '{port}' and family AF_UNSPEC"
+    assert second.returncode == 1 and second.stderr.startswith(said), second
     done = net.a.run([folder / "netperf", "-H", net.b.ip4, "-p", port, "-l", "1"],
                      timeout=60 * slow())
     assert done.returncode == 0, done
