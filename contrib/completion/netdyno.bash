@@ -144,6 +144,7 @@ _netdyno() {
 		-q|--outstanding) words='' ;;
 		--rate) words='' ;;
 		--arrival) words='fixed uniform poisson' ;;
+		--timestamps) words='program kernel' ;;
 		--load) words='' ;;
 		--warmup) words='' ;;
 		--cooldown) words='' ;;
@@ -164,7 +165,7 @@ _netdyno() {
 		--busy-poll) words='' ;;
 		-o|--output) words='text json xml csv hdr' ;;
 		-O|--output-file) files=yes ;;
-		*) words='-t --time -P --flows -u --udp -r --request -q --outstanding --rate --arrival --load --nagle --warmup --cooldown --drain -i --interval -p --port -4 --ipv4 -6 --ipv6 -B --bind --connect-timeout --mptcp --cc --nodelay --mss --sndbuf --rcvbuf --dscp --fragment -T --threads --pin --engine --wait --spin --busy-poll -o --output -O --output-file --json-lines --quiet -v --verbose --trace-control -h --help --version' ;;
+		*) words='-t --time -P --flows -u --udp -r --request -q --outstanding --rate --arrival --timestamps --load --nagle --warmup --cooldown --drain -i --interval -p --port -4 --ipv4 -6 --ipv6 -B --bind --connect-timeout --mptcp --cc --nodelay --mss --sndbuf --rcvbuf --dscp --fragment -T --threads --pin --engine --wait --spin --busy-poll -o --output -O --output-file --json-lines --quiet -v --verbose --trace-control -h --help --version' ;;
 		esac
 		;;
 	watch)

@@ -82,6 +82,7 @@ struct nd_xfer {
 	bool blind; /* the program does not see the bytes: only frames that need not fill, or take, them */
 	bool heads;   /* datagrams: it sees what the frame looks at, .looks_bytes, and no more */
 	bool one_way; /* not where each message is answered */
+	bool hidden;  /* nobody asks for it by its name */
 	bool never_blocks;  /* its calls cannot be told not to block: the socket itself must not */
 	uint32_t batch_max; /* datagrams per call; 0: one */
 	/* Per worker and lane, before the engine's open(): allocate io->tx_state[lane] or io->rx_state[lane].
@@ -123,6 +124,17 @@ struct nd_told {
 	uint32_t tx_segments;       /* datagrams of one piece; 0: not sent in pieces */
 	int tx_refused, rx_refused; /* errno by which the kernel refused pieces; 0 */
 	uint64_t no_port;           /* connections that found no source port */
+	int stamps_refused;         /* likewise its stamps */
+	/* answers in the window without the one, without the other, in no order */
+	uint64_t no_tx_stamp, no_rx_stamp, odd_stamps;
+};
+
+/* A round trip in three, by the kernel's stamps. */
+enum nd_part_of {
+	ND_PART_SEND, /* from the program's call until the request has left the stack */
+	ND_PART_PATH, /* until the answer is at the stack */
+	ND_PART_READ, /* until the program has it */
+	ND_PARTS
 };
 
 /* Where requests with an intended instant go: [1] those of the measured window, [0] all others. NULL: nowhere. */
@@ -152,6 +164,8 @@ struct nd_io {
 	struct nd_hist *parts[ND_MAX_WORKLOADS][ND_CONN_PARTS]; /* of connections' lives; or NULL */
 	/* round trips of the interval under way, beside those above; NULL: none */
 	struct nd_hist *interval[ND_MAX_WORKLOADS];
+	struct nd_hist
+		*stamped[ND_MAX_WORKLOADS][ND_PARTS]; /* of round trips with stamps; or NULL */
 	/* datagrams sent: ns from one call to the next, and how many each handed over; or NULL */
 	struct nd_hist *gap[ND_MAX_WORKLOADS], *burst[ND_MAX_WORKLOADS];
 	uint64_t sent_ns[ND_MAX_WORKLOADS]; /* of the last such call; 0: none */

@@ -80,6 +80,12 @@ static const struct nd_opt_choice choices[] = {
 	{ NULL, 0, NULL }
 };
 
+static const struct nd_opt_choice stampers[] = {
+	{ "program", ND_STAMPER_PROGRAM, "by the program alone" },
+	{ "kernel",  ND_STAMPER_KERNEL,  "and by the kernel: where each round trip spends its time" },
+	{ NULL, 0, NULL }
+};
+
 static const struct nd_opt_choice arrivals[] = {
 	{ "fixed",   ND_SPACING_FIXED,   "all the same" },
 	{ "uniform", ND_SPACING_UNIFORM, "from 0 to twice the mean" },
@@ -538,6 +544,11 @@ static const struct nd_opt latency_rows[] = {
 		  "request was to be sent (response time) and that at which it was (service time); how late it was is told." },
 	{ .name = "arrival", .type = ND_OPT_INT, .choices = arrivals, AT(enum nd_spacing, ask.arrival),
 	  GIVEN(ask.has_arrival), .preset = "fixed", .common = true, .help = "gaps between requests, with --rate" },
+	{ .name = "timestamps", .type = ND_OPT_INT, .choices = stampers, AT(enum nd_stamper, stamper),
+	  .preset = "program", .help = "who says when requests go and answers come",
+	  .more = "The kernel's stamps (SO_TIMESTAMPING, software, of this end alone) split each round trip into the time until "
+		  "the request has left the stack, the time until the answer is at the stack, and the time until the program "
+		  "has it. Each answer then takes one more system call, behind its own time." },
 	{ .name = "load", .type = ND_OPT_CUSTOM, .parse = nd_persona_parse_load, .metavar = "SPEC",
 	  .common = true, .help = "times idle, then beside a load: stream,4,down",
 	  .more = "Times are taken twice, each time for -t behind a warm-up: idle first, then while this load runs between the same ends. "
@@ -852,6 +863,12 @@ static int settle_latency(struct nd_plan *plan, void *target, const struct nd_st
 	if (!*plan->host)
 		return nd_fail(err, -EINVAL, "HOST is empty");
 	plan->tx = plan->rx = "auto"; /* it has no words for them */
+	if (plan->stamper == ND_STAMPER_KERNEL &&
+	    (!strcmp(plan->engine, "uring") || !strcmp(plan->engine, "null")))
+		return nd_fail(err, -EINVAL,
+			       "--timestamps kernel and --engine %s exclude each other: it gets no "
+			       "stamps",
+			       plan->engine);
 	return nd_persona_judge_ways(plan, plan->ask.udp, err);
 }
 

@@ -67,6 +67,9 @@ enum nd_choice { ND_AUTO, ND_ON, ND_OFF, ND_CHOICE_MAX };
 /* When requests are sent that do not wait for answers. */
 enum nd_spacing { ND_SPACING_FIXED, ND_SPACING_UNIFORM, ND_SPACING_POISSON, ND_SPACING_MAX };
 
+/* Who says when a request went out and its answer came in: with KERNEL both. */
+enum nd_stamper { ND_STAMPER_PROGRAM, ND_STAMPER_KERNEL };
+
 enum nd_af { ND_AF_ANY, ND_AF_IPV4, ND_AF_IPV6, ND_AF_MAX };
 
 /* One of the sizes that datagrams take in turn: so many of it before the next has its turn. */
@@ -279,6 +282,7 @@ struct nd_plan {
 	 * receiver: the frame keeps what it finds in each. Never travel. */
 	bool keep_samples;
 	uint64_t sample_every;
+	enum nd_stamper stamper; /* of round trips, client; never travels */
 	bool spread; /* client: source ports that follow one another; session picks them */
 	struct nd_find find;
 	struct nd_asked_load

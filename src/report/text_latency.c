@@ -105,9 +105,9 @@ static struct columns columns_of(const struct nd_latency *l)
 	return c;
 }
 
-static void put_heads(struct nd_str *out, const struct columns *c)
+static void put_heads(struct nd_str *out, const char *label, const struct columns *c)
 {
-	nd_str_addf(out, "  %-13s", "Time");
+	nd_str_addf(out, "  %-13s", label);
 	for (unsigned i = 0; i < c->n; i++)
 		put_cell(out, c, i, c->head[i]);
 	nd_str_addc(out, '\n', 1);
@@ -226,6 +226,40 @@ static void put_schedule(struct nd_str *out, const struct nd_direction *d)
 	nd_line_end(&line);
 }
 
+/* Where round trips spent their time. */
+static void put_kernel(struct nd_str *out, const struct nd_latency *l)
+{
+	static const char *const heads[] = { "until sent", "on the way", "until read" };
+	const struct nd_parted *k = l->kernel;
+	struct nd_line line = line_of(out, "Stamps");
+
+	if (!k)
+		return;
+	if (has(&k->send)) {
+		const struct columns c = { .v = { &k->send, &k->path, &k->read },
+					   .head = { heads[0], heads[1], heads[2] },
+					   .n = 3 };
+
+		put_heads(out, "In parts", &c);
+		put_figures(out, &c, MIN);
+		put_quantiles(out, &c);
+		put_figures(out, &c, MAX);
+		put_figures(out, &c, MEAN);
+	}
+	if (k->missing)
+		nd_line_item(&line, "", "%s", k->missing);
+	nd_line_item(&line, "; ", "%llu answers with both of the kernel's stamps",
+		     (unsigned long long)k->stamped);
+	nd_line_item(&line, ", ", "%llu whose request has none",
+		     (unsigned long long)k->no_send_stamp);
+	nd_line_item(&line, ", ", "%llu that have none themselves",
+		     (unsigned long long)k->no_receive_stamp);
+	if (k->odd > 0)
+		nd_line_item(&line, ", ", "%llu in no order", (unsigned long long)k->odd);
+	nd_line_item(&line, "; ", "of the asking end alone");
+	nd_line_end(&line);
+}
+
 static void put_clock(struct nd_str *out, const struct nd_latency *l)
 {
 	struct nd_line line = line_of(out, "Clock");
@@ -243,12 +277,13 @@ void nd_text_latency(struct nd_str *out, const struct nd_direction *d)
 	struct columns c = columns_of(l);
 
 	if (has(&l->service)) {
-		put_heads(out, &c);
+		put_heads(out, "Time", &c);
 		put_figures(out, &c, MIN);
 		put_quantiles(out, &c);
 		put_figures(out, &c, MAX);
 		put_figures(out, &c, MEAN);
 	}
+	put_kernel(out, l);
 	put_requests(out, l);
 	put_ports(out, l);
 	put_schedule(out, d);

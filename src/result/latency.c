@@ -9,6 +9,7 @@
 #define L struct nd_latency
 #define Q struct nd_quantile_row
 #define T struct nd_times
+#define K struct nd_parted
 
 static const struct {
 	const char *name;
@@ -38,6 +39,21 @@ static const struct nd_field times_rows[] = {
 	ND_F64(T, stddev_us, ND_M_US, 0, NULL, "Standard deviation."),
 	ND_F64(T, max_us, ND_M_US, 0, NULL, "Longest."),
 	ND_LIST(T, quantiles, 0, NULL, "Quantiles with their limits.", &nd_quantile_table),
+	ND_ROWS_END
+};
+
+static const struct nd_field parted_rows[] = {
+	ND_U64(K, stamped, ND_M_COUNT, 0, NULL, "Answers in the measured window with both stamps: the samples."),
+	ND_U64(K, no_send_stamp, ND_M_COUNT, 0, NULL, "Answers whose request has no stamp."),
+	ND_U64(K, no_receive_stamp, ND_M_COUNT, 0, NULL, "Answers that have none themselves."),
+	ND_U64(K, odd, ND_M_COUNT, 0, NULL, "Answers whose stamps are in no order: the wall clock was set."),
+	ND_STR(K, missing, 0, NULL, "Why there are no stamps; null: there are."),
+	ND_GROUP(struct nd_times, K, send, 0, NULL,
+	       "From the program's call until the request had left the stack for the device.", &nd_times_table),
+	ND_GROUP(struct nd_times, K, path, 0, NULL,
+	       "Until its answer was at the stack: the device, the network, and the answering machine.", &nd_times_table),
+	ND_GROUP(struct nd_times, K, read, 0, NULL,
+	       "Until the program had it: the stack, waking up, and copying.", &nd_times_table),
 	ND_ROWS_END
 };
 
@@ -76,6 +92,9 @@ static const struct nd_field latency_rows[] = {
 	ND_GROUP(struct nd_times, L, ended, 0, NULL,
 	       "From the answer, or from a connection being there where nothing is asked, until its end came from the "
 	       "server, which closes first; count 0 where none is made in the test.", &nd_times_table),
+	ND_OPTGROUP(struct nd_parted, L, kernel, 0, NULL,
+	       "Service times in three by the kernel's stamps, of the asking end alone; null: they were not asked for.",
+	       &nd_parted_table),
 	ND_F64(L, near_40ms_ratio, ND_M_RATIO, 0, NULL,
 	       "Service times of 39 to 41 ms: what an acknowledgement that is held back costs."),
 	ND_ROWS_END
@@ -86,6 +105,9 @@ const struct nd_table nd_quantile_table = { .name = "quantile",
 					    .size = sizeof(Q),
 					    .rows = quantile_rows };
 const struct nd_table nd_times_table = { .name = "times", .size = sizeof(T), .rows = times_rows };
+const struct nd_table nd_parted_table = { .name = "kernel",
+					  .size = sizeof(K),
+					  .rows = parted_rows };
 const struct nd_table nd_latency_table = { .name = "latency",
 					   .size = sizeof(L),
 					   .rows = latency_rows };

@@ -22,6 +22,15 @@ struct nd_times {
 	struct nd_list quantiles; /* struct nd_quantile_row */
 };
 
+/* Round trips in three by the kernel's stamps at the asking end. */
+struct nd_parted {
+	/* answers in the measured window: with both stamps, without the request's, without their own, with stamps that
+	 * are in no order */
+	uint64_t stamped, no_send_stamp, no_receive_stamp, odd;
+	const char *missing; /* why there are no stamps; NULL: there are */
+	struct nd_times send, path, read;
+};
+
 struct nd_latency {
 	bool open_loop;       /* requests do not wait for answers */
 	const char *arrival;  /* gaps of the schedule; NULL: there is none */
@@ -37,12 +46,13 @@ struct nd_latency {
 	uint64_t no_port;                        /* attempts that found none, whole run */
 	struct nd_times service, response, late; /* .count 0: not measured */
 	struct nd_times opened, answer, ended;   /* of connections made in the test: their parts */
+	struct nd_parted *kernel;                /* NULL: its stamps were not asked for */
 	double near_40ms_ratio; /* service times of 39 to 41 ms, which delayed ACKs make */
 	/* for exports; buckets in the result's arena, not in rows */
 	struct nd_hist_view service_hist, response_hist;
 };
 
-extern const struct nd_table nd_latency_table, nd_times_table, nd_quantile_table;
+extern const struct nd_table nd_parted_table, nd_latency_table, nd_times_table, nd_quantile_table;
 
 /** nd_times_from() - what of a histogram stands in a report, into @a. -ENOMEM. */
 ND_MUST_CHECK int nd_times_from(const struct nd_hist_view *v, struct nd_arena *a,

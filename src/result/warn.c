@@ -720,6 +720,35 @@ static void say_asked_again(const struct subject *s, struct nd_str *out)
 		name_of(s, s->side), NUMBER(n), n == 1 ? " was" : "s were");
 }
 
+static uint64_t without_stamps(const struct nd_parted *k)
+{
+	return k->no_send_stamp + k->no_receive_stamp + k->odd;
+}
+
+static bool stamps_are_missing(const struct subject *s)
+{
+	const struct nd_parted *k = s->d->latency ? s->d->latency->kernel : NULL;
+
+	return k && (k->missing || (double)without_stamps(k) >
+					   MISSED_RATIO * (double)(k->stamped + without_stamps(k)));
+}
+
+static void say_stamps(const struct subject *s, struct nd_str *out)
+{
+	const struct nd_parted *k = s->d->latency->kernel;
+
+	nd_str_addf(out, "%s: ", s->d->label);
+	if (k->missing)
+		nd_str_addf(out, "there is no kernel's view of the times: %s", k->missing);
+	else
+		nd_str_addf(
+			out,
+			"%llu of %llu answers lack a stamp of the kernel and are not in its view of "
+			"the times: TCP may put several requests, or the end of one, into a packet "
+			"that has none",
+			NUMBER(without_stamps(k)), NUMBER(k->stamped + without_stamps(k)));
+}
+
 /* ---- times beside a load */
 
 static const struct nd_direction *first_load(const struct nd_result *r)
@@ -871,6 +900,7 @@ static const struct row warnings[] = {
 	{ "no_source_port",       ABOUT_DIRECTION, has_no_port,            say_no_port },
 	{ "listen_queue_full",    ABOUT_SIDE,      listener_dropped,       say_listener },
 	{ "syn_retransmits",      ABOUT_SIDE,      asked_again,            say_asked_again },
+	{ "stamps_missing",       ABOUT_DIRECTION, stamps_are_missing,     say_stamps },
 	{ "delayed_ack",          ABOUT_DIRECTION, is_delayed_ack,         say_delayed_ack },
 	{ "sent_late",            ABOUT_DIRECTION, is_late,                say_late },
 	{ "no_steady_state",      ABOUT_DIRECTION, is_unsteady,            say_unsteady },

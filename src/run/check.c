@@ -68,6 +68,8 @@ static int pick_xfer(const struct nd_plan *plan, bool sends, const struct nd_lan
 
 	if (strcmp(name, "auto") == 0)
 		name = auto_xfer(plan, sends, l);
+	if (plan->stamper == ND_STAMPER_KERNEL && l->load->round_trips)
+		name = "stamped copy";
 	*ret = nd_xfer_find(name, sends, datagram);
 	if (!*ret)
 		return nd_fail(err, -EOPNOTSUPP, "--%s %s cannot move %s", sends ? "tx" : "rx",

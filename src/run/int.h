@@ -111,6 +111,7 @@ struct nd_worker {
 	/* of the window */
 	struct nd_hist *response[ND_MAX_WORKLOADS], *late[ND_MAX_WORKLOADS];
 	struct nd_hist *parts[ND_MAX_WORKLOADS][ND_CONN_PARTS]; /* NULL: nothing is opened here */
+	struct nd_hist *stamped[ND_MAX_WORKLOADS][ND_PARTS];    /* NULL: no stamps are asked for */
 	struct nd_beat beat[ND_MAX_WORKLOADS][ND_BEATS];        /* NULL hist: none here */
 	/* datagrams sent in the measured window; NULL: none here */
 	struct nd_hist *gap[ND_MAX_WORKLOADS], *burst[ND_MAX_WORKLOADS];

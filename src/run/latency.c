@@ -139,6 +139,65 @@ static void count_ports(const struct nd_run *r, unsigned lane, struct nd_latency
 		l->no_port += r->workers[i].io.told[lane].no_port;
 }
 
+static int fill_part(const struct nd_run *r, unsigned lane, enum nd_part_of part,
+		     struct nd_arena *a, struct nd_times *ret)
+{
+	ND_CLEANUP(nd_hist_view_done) struct nd_hist_view v = { .min_ns = UINT64_MAX };
+	int e = 0;
+
+	for (uint32_t i = 0; e == 0 && i < r->worker_n; i++)
+		if (r->workers[i].stamped[lane][part])
+			e = nd_hist_view_take(&v, r->workers[i].stamped[lane][part]);
+	return e < 0 ? e : nd_times_from(&v, a, ret);
+}
+
+/* The sentence for what the kernel did not tell. */
+static int say_missing(struct nd_parted *k, int refused, struct nd_arena *a)
+{
+	char words[64];
+
+	if (k->stamped > 0 && !refused)
+		return 0;
+	if (refused)
+		k->missing = nd_arena_printf(a, "the kernel refused its stamps: %s",
+					     nd_strerror(refused, words, sizeof(words)));
+	else if (k->no_send_stamp + k->no_receive_stamp + k->odd > 0)
+		k->missing = "the kernel, or the driver of the interface, gave no stamps";
+	else
+		k->missing = "no answer came in the measured window";
+	return k->missing ? 0 : -ENOMEM;
+}
+
+/* Round trips in three, where they were asked for. */
+static int fill_kernel(const struct nd_run *r, unsigned lane, struct nd_arena *a,
+		       struct nd_latency *l)
+{
+	struct nd_parted *k;
+	int refused = 0, e;
+
+	if (r->cfg.plan->stamper != ND_STAMPER_KERNEL)
+		return 0;
+	k = nd_arena_alloc(a, 1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		const struct nd_told *t = &r->workers[i].io.told[lane];
+
+		k->no_send_stamp += t->no_tx_stamp;
+		k->no_receive_stamp += t->no_rx_stamp;
+		k->odd += t->odd_stamps;
+		refused = t->stamps_refused ? t->stamps_refused : refused;
+	}
+	e = fill_part(r, lane, ND_PART_SEND, a, &k->send);
+	if (e == 0)
+		e = fill_part(r, lane, ND_PART_PATH, a, &k->path);
+	if (e == 0)
+		e = fill_part(r, lane, ND_PART_READ, a, &k->read);
+	k->stamped = k->send.count;
+	l->kernel = k;
+	return e < 0 ? e : say_missing(k, refused, a);
+}
+
 int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a,
 		       struct nd_latency **ret)
 {
@@ -165,6 +224,8 @@ int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a
 	count_ports(r, lane, l);
 	for (unsigned k = SERVICE; e == 0 && k <= ENDED; k++)
 		e = fill(r, lane, (enum kind)k, a, l);
+	if (e == 0)
+		e = fill_kernel(r, lane, a, l);
 	*ret = l;
 	return e;
 }

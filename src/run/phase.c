@@ -114,6 +114,8 @@ static void watch_calls(struct nd_worker *w, bool in_window)
 	for (unsigned i = 0; i < w->run->lane_n; i++) {
 		w->io.gap[i] = in_window ? w->gap[i] : NULL;
 		w->io.burst[i] = in_window ? w->burst[i] : NULL;
+		for (unsigned k = 0; k < ND_PARTS; k++)
+			w->io.stamped[i][k] = in_window ? w->stamped[i][k] : NULL;
 		for (unsigned k = 0; k < ND_CONN_PARTS; k++)
 			w->io.parts[i][k] = in_window ? w->parts[i][k] : NULL;
 		w->io.sent_ns[i] = 0;

@@ -391,6 +391,8 @@ static void free_worker(struct nd_worker *w, unsigned lanes)
 		nd_hist_free(w->burst[i]);
 		nd_hist_free(w->response[i]);
 		nd_hist_free(w->late[i]);
+		for (unsigned k = 0; k < ND_PARTS; k++)
+			nd_hist_free(w->stamped[i][k]);
 		for (unsigned k = 0; k < ND_CONN_PARTS; k++)
 			nd_hist_free(w->parts[i][k]);
 		nd_beat_done(w, i);

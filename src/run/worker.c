@@ -19,8 +19,11 @@
 static int open_times(struct nd_worker *w, unsigned lane)
 {
 	struct nd_by_due *d = &w->io.due[lane];
+	bool stamped = w->run->cfg.plan->stamper == ND_STAMPER_KERNEL;
 	int e = nd_beat_new(w, lane);
 
+	for (unsigned k = 0; e == 0 && stamped && k < ND_PARTS; k++)
+		e = nd_hist_new(&w->stamped[lane][k]);
 	for (unsigned k = 0; e == 0 && k < ND_CONN_PARTS && w->run->lanes[lane].load->connects; k++)
 		e = nd_hist_new(&w->parts[lane][k]);
 	if (e < 0 || w->run->lanes[lane].load->halves <= 1)
