@@ -117,6 +117,8 @@ int nd_np_ask(struct nd_np *d, unsigned link, uint8_t *message)
 		.measure = n->remote_cpu,
 		.cpu_rate = n->remote_rate > 0 ? nd_np_from_double(n->remote_rate) : 0,
 		.length = length_of(d),
+		.recv_avoid = n->copy_avoidance,
+		.send_avoid = n->copy_avoidance,
 		.send_dirty = ND_NP_NONE,
 		.recv_dirty = ND_NP_NONE,
 		.recv_clean = ND_NP_NONE,

@@ -174,6 +174,8 @@ int nd_np_fill_plan(struct nd_np *d)
 	p->verb = ND_VERB_STREAM;
 	p->dialect = "netperf";
 	p->engine = p->tx = p->rx = p->wait = "auto";
+	if (q->recv_avoid && q->direction == ND_NP_RECV && !d->asked.datagram)
+		p->rx = "splice"; /* to nowhere, without a copy */
 	p->payload = ND_PAYLOAD_NETPERF;
 	p->threads = 1;
 	p->untimed = true; /* the report has no latency of this end */

@@ -105,7 +105,9 @@ int nd_bound(const struct nd_transport *t, const struct nd_sockopts *o, const st
 	return 0;
 }
 
-static int bind_source(int fd, const struct nd_addr *from, const char *dev, struct nd_err *err)
+/* @shares: a port that was named may still be that of a connection which has ended. */
+static int bind_source(int fd, const struct nd_addr *from, const char *dev, bool shares,
+		       struct nd_err *err)
 {
 	int r;
 
@@ -114,6 +116,8 @@ static int bind_source(int fd, const struct nd_addr *from, const char *dev, stru
 		return nd_sysfail(err, "bind to device '%.32s'", dev);
 	if (!from)
 		return 0;
+	if (shares && nd_addr_port(from) && nd_sock_set(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0)
+		return nd_sysfail(err, "cannot share a source port");
 	/* the port is then chosen with the destination known: one source port serves many peers */
 	r = nd_sock_set(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	if (r < 0)
@@ -161,7 +165,8 @@ int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const str
 		return fd;
 	r = t->prepare(fd, family, o, err);
 	if (r == 0)
-		r = bind_source(fd, from ? &source : NULL, dev, err);
+		r = bind_source(fd, from ? &source : NULL, dev, (t->caps & ND_NET_STREAM) != 0,
+				err);
 	if (r < 0)
 		return r;
 	if (o->fastopen && (t->caps & ND_NET_STREAM)) /* a kernel that cannot connects as ever */

@@ -403,6 +403,8 @@ static bool names_latency(const char *selection)
 {
 	const char *p = selection;
 
+	if (p && !strcasecmp(p, "all"))
+		return true;
 	while (p && (p = strcasestr(p, "_LATENCY"))) {
 		if (p - selection < 2 || strncasecmp(p - 2, "RT", 2) != 0)
 			return true;

@@ -352,8 +352,8 @@ int nd_np_parse_selection(const struct nd_opt *row, const char *value, struct nd
 /* Accepted as ever, and without effect. */
 int nd_np_parse_nothing(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
 {
-	(void)row;
 	(void)value;
 	(void)ctx;
+	nd_log(ND_LOG_WARN, "-%c has no effect", row->letter);
 	return 0;
 }

@@ -41,7 +41,7 @@ static const struct nd_field rows[] = {
 	I(length), N(iterations_max), N(iterations_min), N(confidence), D(confidence_width), B(result_only),
 	B(keep_stats), B(no_control), N(wait_ns), B(keepalive), B(banner), B(shows_tcp_info), N(verbosity), T(brand), T(local_host),
 	T(data_host), T(data_local), N(parallel), B(losses), I(request_bytes), I(response_bytes), B(datagram),
-	B(connection_test), T(protocol), B(nodelay), B(route), B(cork), N(first_burst), N(recv_timeout_ns),
+	B(connection_test), T(protocol), B(nodelay), B(route), B(cork), B(copy_avoidance), N(first_burst), N(recv_timeout_ns),
 	T(local_cc), T(remote_cc), N(mss_bytes), T(uuid), T(selection), T(command),
 	I(unit), T(host), T(local_file), T(remote_file), N(remote_burst), N(remote_burst_ns),
 	ND_ENUM(unsigned, S, direction, 0, NULL, NULL, direction_names),

@@ -107,6 +107,7 @@ static void fill_asked(struct nd_nprep *f, const char *end, struct nd_nprep_end 
 {
 	const struct nd_face *c = &f->face;
 	bool is_local = e == &f->local;
+	int64_t least;
 
 	e->sndbuf_asked = of_pair(c, "sndbuf", end);
 	e->rcvbuf_asked = of_pair(c, "rcvbuf", end);
@@ -114,8 +115,10 @@ static void fill_asked(struct nd_nprep *f, const char *end, struct nd_nprep_end 
 	e->rcvbuf = said(c, "rcvbuf", end, -1);
 	e->sndbuf_end = e->sndbuf;
 	e->rcvbuf_end = e->rcvbuf;
-	e->send_bytes = said(c, "send_bytes", end, is_local ? 0 : of_pair(c, "send_bytes", end));
-	e->recv_bytes = said(c, "recv_bytes", end, is_local ? 0 : of_pair(c, "recv_bytes", end));
+	/* what this end does not do is what was asked for, or nothing */
+	least = is_local ? 0 : -1;
+	e->send_bytes = said(c, "send_bytes", end, ND_MAX(of_pair(c, "send_bytes", end), least));
+	e->recv_bytes = said(c, "recv_bytes", end, ND_MAX(of_pair(c, "recv_bytes", end), least));
 	e->send_offset = of_pair(c, "send_offset", end);
 	e->recv_offset = of_pair(c, "recv_offset", end);
 	e->send_align = of_pair(c, "send_align", end);

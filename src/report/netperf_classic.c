@@ -287,6 +287,20 @@ static void turns_more(const struct nd_nprep *f, struct nd_str *out)
 
 #define DECADES 8
 
+/* What was timed; how it is spelt differs from test to test in the original, too. */
+static const char *histogram_of(const struct nd_nprep *f)
+{
+	if (f->sends != f->recvs && !f->connects) {
+		if (f->recvs)
+			return "\n\nHistogram of time spent in recv() call.\n";
+		return f->datagram ? "\nHistogram of time spent in send() call\n"
+				   : "\n\nHistogram of time spent in send() call.\n";
+	}
+	return f->datagram && f->test->kind == ND_NPREP_RR
+		       ? "\nHistogram of request/reponse times.\n"
+		       : "\nHistogram of request/response times\n";
+}
+
 void nd_nprep_histogram(const struct nd_nprep *f, struct nd_str *out)
 {
 	static const char *const names[DECADES] = { "UNIT_USEC", "TEN_USEC", "HUNDRED_USEC",
@@ -305,9 +319,7 @@ void nd_nprep_histogram(const struct nd_nprep *f, struct nd_str *out)
 		else
 			beyond += row[i].count;
 	}
-	nd_str_add(out, f->datagram && f->test->kind == ND_NPREP_RR
-				? "\nHistogram of request/reponse times.\n" /* sic */
-				: "\nHistogram of request/response times\n");
+	nd_str_add(out, histogram_of(f));
 	for (unsigned d = 0; d < DECADES; d++) {
 		nd_str_addf(out, "%-14s", names[d]);
 		for (unsigned t = 0; t < 10; t++)

@@ -143,6 +143,7 @@ static const struct option_case options[] = {
 	{ "", PE(enum nd_payload, payload, ND_PAYLOAD_NETPERF) }, { "", PT(payload_file, NULL) },
 	{ "-j", PT(workload[0].load, "timed") },       { "", PT(workload[0].load, "stream") },
 	{ "-j -t TCP_RR", PT(workload[0].load, "rr") }, { "-- -o max_latency", PT(workload[0].load, "timed") },
+	{ "-- -k all", PT(workload[0].load, "timed") }, { "-- -k rt_latency", PT(workload[0].load, "stream") },
 	/* the test */
 	{ "", E(enum nd_netperf_test, test, ND_NP_TCP_STREAM) }, { "-t udp_rr", E(enum nd_netperf_test, test, ND_NP_UDP_RR) },
 	{ "-tTCP_CC", E(enum nd_netperf_test, test, ND_NP_TCP_CC) }, { "-t omni", E(enum nd_netperf_test, test, ND_NP_OMNI) },
