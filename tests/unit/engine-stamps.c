@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernel stamps: which request one belongs to, and round trips in three over sockets that have them or not. */
-#include <cmocka.h>
 #include <linux/net_tstamp.h>
+
+/* cmocka.h needs what stands above it. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
 
 #include "engine-rig.h"
 #include "engine/stamps.h"

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Times without and with a load: differences, round trips per minute, and what one of them lacks. */
-#include <cmocka.h>
 #include <math.h>
+#include <string.h>
+
+/* cmocka.h needs what stands above it. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <string.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
 
 #include "result/result.h"
 
