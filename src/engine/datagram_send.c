@@ -97,6 +97,17 @@ static bool forgets(const struct nd_io *io, uint32_t i, unsigned lane)
 	return io->flows[i].workload == lane && io->flows[i].active && io->flows[i].fd >= 0;
 }
 
+/* Those that send to a group never had one: a socket of IPv6 does not forget it altogether, and hears nobody else. */
+static int ask_peer(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret)
+{
+	if (getpeername(f->fd, &ret->u.sa, &ret->len) == 0)
+		return 0;
+	if (errno != ENOTCONN || !io->peer)
+		return -1;
+	io->peer(io, f, ret);
+	return 0;
+}
+
 static int open_apart(struct nd_io *io, unsigned lane, struct nd_err *err)
 {
 	struct datagram_send *d;
@@ -111,12 +122,11 @@ static int open_apart(struct nd_io *io, unsigned lane, struct nd_err *err)
 		return nd_fail(err, -ENOMEM, "no memory for datagrams");
 	for (i = 0; i < io->flow_count; i++) { /* of all first: two flows may share a socket */
 		d->peers[i].len = forgets(io, i, lane) ? sizeof(d->peers[i].u) : 0;
-		if (d->peers[i].len &&
-		    getpeername(io->flows[i].fd, &d->peers[i].u.sa, &d->peers[i].len) < 0)
+		if (d->peers[i].len && ask_peer(io, &io->flows[i], &d->peers[i]) < 0)
 			return nd_sysfail(err, "asking a socket for its peer");
 	}
 	for (i = 0; r == 0 && i < io->flow_count; i++)
-		if (d->peers[i].len)
+		if (d->peers[i].len && !nd_is_multicast(&d->peers[i]))
 			r = disconnect(io->flows[i].fd);
 	errno = -r;
 	return r < 0 ? nd_sysfail(err, "disconnecting a socket from its peer") : 0;

@@ -30,6 +30,8 @@ struct datagram_echo {
 	size_t slot;
 	uint32_t batch;
 	uint32_t n; /* of .answer: to be sent back */
+	struct nd_addr
+		*groups; /* owned: by flow, .len 0: none, which hears the answers; NULL: all */
 };
 
 static void close_datagrams(struct nd_io *io, unsigned lane)
@@ -40,6 +42,7 @@ static void close_datagrams(struct nd_io *io, unsigned lane)
 		return;
 	nd_dg_drops(io, lane);
 	free(d->room);
+	free(d->groups);
 	nd_free_p(&io->rx_state[lane]);
 }
 
@@ -54,10 +57,35 @@ static int open_datagrams(struct nd_io *io, unsigned lane, struct nd_err *err)
 	d->slot = nd_datagram_slot(l);
 	d->batch = nd_datagram_batch(l, BATCH);
 	d->room = nd_buffer_new(d->batch * d->slot);
-	if (!d->room)
+	if (io->plan->sock.multicast.wanted && !io->plan->sock.multicast.answers_sender)
+		d->groups = calloc(nd_io_room(io), sizeof(*d->groups));
+	if (!d->room || (io->plan->sock.multicast.wanted && !d->groups &&
+			 !io->plan->sock.multicast.answers_sender))
 		return nd_fail(err, -ENOMEM, "no memory for datagrams");
 	nd_dg_join_all(io, lane);
 	return 0;
+}
+
+/* A socket that is bound to a group answers to it. */
+static void join_datagrams(struct nd_io *io, struct nd_flow *f)
+{
+	struct datagram_echo *d = io->rx_state[f->workload];
+	struct nd_addr at = { .len = sizeof(at.u) };
+
+	nd_dg_join(io, f);
+	if (d->groups && getsockname(f->fd, &at.u.sa, &at.len) == 0 && nd_is_multicast(&at))
+		d->groups[f - io->flows] = at;
+}
+
+/* To the group, and the sender's port of it. */
+static void aim_at_group(const struct nd_addr *group, struct sockaddr_storage *to)
+{
+	struct nd_addr at = *group, from = { .u.ss = *to };
+
+	nd_addr_set_port(&at, nd_addr_port(&from));
+	if (at.u.sa.sa_family == AF_INET6)
+		at.u.in6.sin6_scope_id = from.u.in6.sin6_scope_id;
+	*to = at.u.ss;
 }
 
 static void point(struct datagram_echo *d, uint32_t n)
@@ -72,7 +100,7 @@ static void point(struct datagram_echo *d, uint32_t n)
 }
 
 /* Those that the frame left some bytes of go back. */
-static void keep_answers(struct datagram_echo *d, uint32_t n)
+static void keep_answers(struct datagram_echo *d, const struct nd_addr *group, uint32_t n)
 {
 	d->n = 0;
 	for (uint32_t i = 0; i < n; i++) {
@@ -84,6 +112,8 @@ static void keep_answers(struct datagram_echo *d, uint32_t n)
 		*m = d->header[i].msg_hdr;
 		m->msg_iov = &d->back[i];
 		m->msg_flags = 0;
+		if (group && group->len > 0)
+			aim_at_group(group, &d->from[i]);
 	}
 }
 
@@ -108,7 +138,7 @@ static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
 	}
 	if (frame->turn)
 		n = frame->turn(&f->rx, &b, &f->c, &io->c[f->workload]);
-	keep_answers(d, b.n);
+	keep_answers(d, d->groups ? &d->groups[f - io->flows] : NULL, b.n);
 	ND_COUNT_FLOW(io, f, rx_messages, n);
 	ND_COUNT_FLOW(io, f, rx_bytes, bytes);
 	ND_COUNT_FLOW(io, f, rx_stacked, b.n);
@@ -287,7 +317,7 @@ const struct nd_xfer nd_xfer_datagram_echo = {
 	.batch_max = BATCH,
 	.open = open_datagrams,
 	.close = close_datagrams,
-	.join = nd_dg_join,
+	.join = join_datagrams,
 	.move = recv_datagrams,
 	.answer = answer_datagrams,
 };

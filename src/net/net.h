@@ -69,6 +69,11 @@ bool nd_cidr_holds(const struct nd_cidr *c, const struct nd_addr *a);
 ND_MUST_CHECK int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6only,
 			    int *ret_fd, struct nd_err *err);
 
+bool nd_is_multicast(const struct nd_addr *a);
+/** nd_multicast_set() - how @fd sends to groups; join @group, if @joins. */
+ND_MUST_CHECK int nd_multicast_set(int fd, const struct nd_addr *group,
+				   const struct nd_multicast *m, bool joins, struct nd_err *err);
+
 /** nd_bound() - non-blocking, prepared, bound to @at, which others' sockets may share, and @listens or not. */
 ND_MUST_CHECK int nd_bound(const struct nd_transport *t, const struct nd_sockopts *o,
 			   const struct nd_addr *at, bool listens, int *ret_fd, struct nd_err *err);

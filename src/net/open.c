@@ -125,6 +125,26 @@ static int bind_source(int fd, const struct nd_addr *from, const char *dev, bool
 	return bind_to(fd, from, err);
 }
 
+/* Not connected: answers come from others. What comes to the group, and to the own address, comes to a port at every address. An own address that was asked for
+ * is then that of the interface. */
+static int open_to_group(int fd, const struct nd_multicast *m, const struct nd_addr *group,
+			 const struct nd_addr *from, struct nd_err *err)
+{
+	struct nd_addr any = { .len = group->len };
+	struct nd_multicast how = *m;
+	char text[TEXT_SIZE];
+	int r;
+
+	any.u.sa.sa_family = group->u.sa.sa_family;
+	if (from) {
+		nd_addr_set_port(&any, nd_addr_port(from));
+		if (!how.tx_if && !nd_addr_any(from))
+			how.tx_if = nd_addr_text(from, false, text, sizeof(text));
+	}
+	r = nd_multicast_set(fd, group, &how, how.joins, err);
+	return r < 0 ? r : bind_to(fd, &any, err);
+}
+
 static int start_connect(int fd, const struct nd_addr *to, struct nd_err *err)
 {
 	char text[TEXT_SIZE];
@@ -164,6 +184,12 @@ int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const str
 	if (fd < 0)
 		return fd;
 	r = t->prepare(fd, family, o, err);
+	if (r == 0 && o->multicast.wanted && nd_is_multicast(&peer)) {
+		r = open_to_group(fd, &o->multicast, &peer, from ? &source : NULL, err);
+		if (r == 0)
+			*ret_fd = nd_take_fd(&fd);
+		return r;
+	}
 	if (r == 0)
 		r = bind_source(fd, from ? &source : NULL, dev, (t->caps & ND_NET_STREAM) != 0,
 				err);

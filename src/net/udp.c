@@ -30,8 +30,8 @@ static int prepare(int fd, int family, const struct nd_sockopts *o, struct nd_er
 
 	if (r < 0)
 		return r;
-	if (o->multicast_ttl) {
-		int ttl = (int)ND_MIN(o->multicast_ttl, UINT8_MAX);
+	if (o->multicast.ttl && !o->multicast.wanted) {
+		int ttl = (int)ND_MIN(o->multicast.ttl, UINT8_MAX);
 
 		r = family == AF_INET6 ? nd_sock_set(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, ttl)
 				       : nd_sock_set(fd, IPPROTO_IP, IP_MULTICAST_TTL, ttl);

@@ -104,7 +104,7 @@ static void fill_sockopts(LINE *l)
 		.fastopen = n->fastopen && !n->datagram && n->direction & ND_NP_SEND,
 		.no_router = l->route == 0,
 		.debug = n->debug,
-		.multicast_ttl = n->multicast_ttl,
+		.multicast.ttl = n->multicast_ttl,
 	};
 }
 

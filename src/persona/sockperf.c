@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/num.h"
 #include "persona/sockperf.h"
 
 #define COUNT_LIMIT_NS (3600ull * ND_NS_PER_S) /* a test by number that never gets there */
@@ -89,6 +91,17 @@ static int show(struct nd_sockperf_line *l, const char *host, uint64_t port, str
 	return 0;
 }
 
+/* As typed; what a name stands for is not asked. */
+static bool is_group(const char *host)
+{
+	uint64_t first = 0;
+	size_t n = nd_parse_prefix_u64(host, &first);
+
+	if (n > 0)
+		return host[n] == '.' && first >= 224 && first <= 239;
+	return strncasecmp(host, "ff", 2) == 0 && strchr(host, ':');
+}
+
 static int one_target(struct nd_sockperf_line *l, struct nd_err *err)
 {
 	struct nd_target *t;
@@ -119,6 +132,8 @@ static int fill_addresses(struct nd_sockperf_line *l, struct nd_err *err)
 		if (r < 0)
 			return r;
 	}
+	for (uint64_t i = 0; i < l->targets.n; i++)
+		l->multicast.wanted |= t[i].host && is_group(t[i].host);
 	plan->targets = l->targets;
 	plan->host = t->host;
 	plan->port = plan->data_port = t->port;
@@ -140,6 +155,8 @@ static void fill_sockopts(const struct nd_sockperf_line *l)
 	plan->sock.dscp = l->tos >> 2;
 	plan->sock.pacing_bps = l->rate_limit * 8;
 	plan->busy_poll_us = l->lls_us;
+	plan->sock.multicast = l->multicast;
+	plan->sock.multicast.joins = l->n.mode != ND_SP_THROUGHPUT;
 }
 
 static void fill_how(const struct nd_sockperf_line *l)
@@ -147,6 +164,9 @@ static void fill_how(const struct nd_sockperf_line *l)
 	struct nd_plan *plan = l->plan;
 
 	plan->tx = plan->rx = plan->engine = "auto";
+	/* answers to a group come from elsewhere */
+	if (l->multicast.wanted && l->n.mode != ND_SP_SERVER)
+		plan->tx = "sendto";
 	plan->wait = l->n.nonblocked ? "spin" : "auto";
 	plan->pin = l->pin;
 	plan->threads = ND_MAX(l->n.threads, 1);

@@ -30,9 +30,9 @@ static int read_line(struct nd_sockperf_line *l, const char *line, uint64_t n,
 	used = nd_parse_prefix_u64(port + 1, &ret->port);
 	if (!used || ret->port < 1 || ret->port > 65535)
 		return nd_fail(err, -EINVAL, "-f: '%.80s' has no port", line);
-	if (port[1 + used])
-		return nd_fail(err, -EINVAL, "-f: '%.80s': multicast is not implemented here",
-			       line);
+	if (port[1 + used] && (port[1 + used] != ':' || tcp || !port[2 + used]))
+		return nd_fail(err, -EINVAL, "-f: '%.80s' is no [T:|U:]HOST:PORT[:SOURCE]", line);
+	ret->source = port[1 + used] ? nd_arena_dup(&l->plan->arena, port + 2 + used) : NULL;
 	ret->host = nd_arena_dupn(&l->plan->arena, host, (size_t)(end - host));
 	ret->ports = 1;
 	ret->cpu = -1;
@@ -42,7 +42,7 @@ static int read_line(struct nd_sockperf_line *l, const char *line, uint64_t n,
 static bool is_known(const struct nd_target *list, uint64_t n, const struct nd_target *t)
 {
 	for (uint64_t i = 0; i < n; i++)
-		if (list[i].port == t->port && !strcmp(list[i].host, t->host))
+		if (list[i].port == t->port && !strcmp(list[i].host, t->host) && !t->source)
 			return true;
 	return false;
 }

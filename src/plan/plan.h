@@ -108,6 +108,17 @@ struct nd_workload {
 	struct nd_list sizes;
 };
 
+/* Datagrams to a group of hosts. */
+struct nd_multicast {
+	bool wanted; /* else only the TTL is of effect */
+	bool joins;  /* clients hear the group, too; who listens always does */
+	bool loops;  /* what this machine sends comes back to it */
+	bool answers_sender; /* load echo: and not the group */
+	uint64_t ttl;
+	const char *rx_if, *tx_if; /* address, index or name of an interface; NULL: the system's choice */
+	const char *source;        /* only what comes from there; NULL: from everywhere */
+};
+
 /* Socket settings; 0 / NULL / false: leave the system's. */
 struct nd_sockopts {
 	const char *cc;
@@ -124,7 +135,7 @@ struct nd_sockopts {
 	uint64_t pacing_bps; /* this end's kernel holds each flow to it; 0: no; never travels */
 	/* as sockets name them; never travel */
 	bool cork, fastopen, defer_accept, no_router, debug;
-	uint64_t multicast_ttl;
+	struct nd_multicast multicast; /* never travels */
 };
 
 /* Where a stretch of flows goes; a receiver's: where it listens. They follow one another in the order of
@@ -135,6 +146,7 @@ struct nd_target {
 	uint64_t flows;   /* receivers: 0, they come as they like */
 	uint64_t ports;   /* how many from .port on */
 	int64_t cpu;      /* where its worker runs; -1: anywhere */
+	const char *source; /* of a group: only what comes from there; NULL */
 };
 
 /* Exit codes that scripts know from another tool; 0: ours. */

@@ -79,7 +79,9 @@ void nd_sprep_open(struct nd_sprep *f, const struct nd_report_cfg *cfg, const st
 	count_samples(f);
 	part = part_of(f);
 	if (part) {
-		f->seconds = isfinite(part->run.seconds) ? part->run.seconds : 0;
+		/* without what came behind the end: late answers, and what the server tells */
+		f->seconds = part->window.seconds > 0 ? part->window.seconds : part->run.seconds;
+		f->seconds = isfinite(f->seconds) ? f->seconds : 0;
 		f->handled = known(part->run.rx_messages);
 	}
 	choose_cut(f);

@@ -189,7 +189,8 @@ struct nd_run {
 
 /* setup.c: sockets of this worker's flows. */
 ND_MUST_CHECK int nd_setup_open(struct nd_worker *w); /* client: connect and greet; fills w->err */
-int nd_setup_connect(struct nd_io *io, struct nd_flow *f);     /* while it runs: nd_io.connect */
+int nd_setup_connect(struct nd_io *io, struct nd_flow *f); /* while it runs: nd_io.connect */
+void nd_setup_peer(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret);
 ND_MUST_CHECK int nd_setup_await(struct nd_worker *w);         /* server: wait for gifts */
 bool nd_gift_keep(struct nd_worker *w, uint64_t flow, int fd); /* any thread; false: no memory */
 void nd_setup_collect(struct nd_worker *w); /* empty the socket pair, or main would have to wait */
@@ -210,6 +211,8 @@ ND_MUST_CHECK int nd_layout_flows(struct nd_worker *w, struct nd_err *err);
 void nd_layout_forget(struct nd_worker *w, uint32_t slot); /* nobody reads those before it again */
 void nd_layout_done(struct nd_worker *w);
 /* route.c */
+/** nd_route_multicast() - of what sender of its group flow @flow hears; NULL: of all. */
+const char *nd_route_multicast(const struct nd_run *r, uint64_t flow);
 void nd_route_peer(const struct nd_run *r, uint64_t flow, struct nd_addr *ret);
 bool nd_route_source(const struct nd_run *r, uint64_t flow, const struct nd_addr *peer,
 		     struct nd_addr *ret);

@@ -13,6 +13,14 @@ void nd_route_peer(const struct nd_run *r, uint64_t flow, struct nd_addr *ret)
 		nd_addr_set_port(ret, (uint16_t)(nd_addr_port(ret) + at / route->flows_per_port));
 }
 
+const char *nd_route_multicast(const struct nd_run *r, uint64_t flow)
+{
+	uint64_t at = 0;
+	int i = nd_layout_route(r, flow, &at);
+
+	return i >= 0 ? r->cfg.routes[i].source : NULL;
+}
+
 /* The wildcard address of the peer's family, for flows that ask only for a port. */
 static void any_of(int family, struct nd_addr *ret)
 {

@@ -37,6 +37,7 @@ struct nd_route {
 	uint64_t flows;
 	uint64_t flows_per_port; /* the port counts on after so many; 0: never */
 	int64_t cpu;             /* worker of its own on this CPU; -1: any worker */
+	const char *source;      /* of a group: only what comes from there; NULL. Borrowed */
 };
 
 struct nd_run_cfg {

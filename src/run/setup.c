@@ -171,12 +171,16 @@ static int connect_flow(const struct nd_worker *w, struct nd_flow *f, const stru
 			struct nd_err *err)
 {
 	const struct nd_run_cfg *cfg = &w->run->cfg;
+	const char *source = nd_route_multicast(w->run, f->tx.flow);
+	struct nd_sockopts own = *o;
 	struct nd_addr to, from;
 	bool bound;
 
+	if (source)
+		own.multicast.source = source;
 	nd_route_peer(w->run, f->tx.flow, &to);
 	bound = nd_route_source(w->run, f->tx.flow, &to, &from);
-	return nd_open(lane_of(w, f)->transport, o, &to, bound ? &from : NULL, cfg->dev, &f->fd,
+	return nd_open(lane_of(w, f)->transport, &own, &to, bound ? &from : NULL, cfg->dev, &f->fd,
 		       err);
 }
 
@@ -192,6 +196,13 @@ static int connect_in_turn(struct nd_worker *w, struct nd_flow *f, const struct 
 	nd_route_peer(w->run, f->tx.flow, &to);
 	nd_route_port(w->run, f->tx.flow, &to, p->turn_ports[0] + at % n, &from);
 	return nd_open(lane_of(w, f)->transport, o, &to, &from, w->run->cfg.dev, &f->fd, &why);
+}
+
+void nd_setup_peer(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret)
+{
+	const struct nd_worker *w = io->run;
+
+	nd_route_peer(w->run, f->tx.flow, ret);
 }
 
 int nd_setup_connect(struct nd_io *io, struct nd_flow *f)

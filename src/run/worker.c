@@ -97,6 +97,7 @@ static int open_io(struct nd_worker *w)
 	w->io.lane_count = r->lane_n;
 	w->io.run = w;
 	w->io.connect = nd_setup_connect;
+	w->io.peer = nd_setup_peer;
 	w->io.edge = nd_phase_edge;
 	w->io.wake = nd_phase_wake;
 	w->io.flow_done = nd_phase_flow_done;

@@ -171,6 +171,17 @@ static int door_address(const struct nd_receiver *v, unsigned port_class, unsign
 	return nd_addr_resolve(host, (uint64_t)port, p->af, true, ret, 1, &n, err);
 }
 
+static int join_group(const struct nd_receiver *v, unsigned index, int fd,
+		      const struct nd_addr *group, struct nd_err *err)
+{
+	struct nd_multicast how = v->plan->sock.multicast;
+	const struct nd_target *t = target_of(v->plan, &index);
+
+	if (t && t->source)
+		how.source = t->source;
+	return nd_multicast_set(fd, group, &how, true, err);
+}
+
 static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index, struct nd_err *err)
 {
 	const struct nd_transport *t = nd_transport_find(v->plan_ports[port_class].transport);
@@ -188,6 +199,8 @@ static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index,
 			    .index = index,
 			    .datagram = (t->caps & ND_NET_DATAGRAM) != 0 };
 	r = nd_listen(t, &at, false, &d->fd, err);
+	if (r == 0 && v->plan->sock.multicast.wanted && nd_is_multicast(&at))
+		r = join_group(v, index, d->fd, &at, err);
 	if (r == 0)
 		r = nd_watch_new(v->loop, d->fd, on_door, d, &d->watch, err);
 	if (r == 0)

@@ -21,6 +21,7 @@ int nd_routes_resolve(struct nd_routes *r, const struct nd_plan *plan, struct nd
 
 		r->v[i].flows = target[i].flows;
 		r->v[i].cpu = target[i].cpu;
+		r->v[i].source = target[i].source;
 		e = nd_addr_resolve(target[i].host, plan->port, plan->af, false, &r->v[i].to, 1, &n,
 				    err);
 	}

@@ -100,6 +100,30 @@ def test_matrix(net, netdyno, real, serve, tmp_path, tcp, mode, who):
         assert abs(received + no_room(net.b) - before - sent) <= 20
 
 
+GROUPS = {"group4": ("239.1.2.3", lambda host: host.ip4), "group6": ("ff15::77:1", lambda host: host.dev)}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("mode", ["pp -m 20", "ul --mps=1000 --reply-every=10", "pp --force-unicast-reply"])
+@pytest.mark.parametrize("who", ["both ours", "real server", "real client"])
+def test_groups(net, netdyno, real, serve, mode, who, group):
+    if group == "group6" and who != "both ours":
+        pytest.skip("3.7 knows no groups of IPv6")
+    address, interface = GROUPS[group]
+    at = lambda host: ["-i", address, "--mc-rx-if", interface(host), "--mc-tx-if", interface(host)]
+    to_sender = [w for w in mode.split() if w.startswith("--force")]
+    port, server = serve(*at(net.b), *to_sender, program=real if who == "real server" else None)
+    client = [real] if who == "real client" else [netdyno, "sockperf"]
+    words = [w for w in mode.split() if w not in to_sender]
+    proc = net.a.spawn([*client, *words, *at(net.a), "-p", port, "-t", "1"])
+    ended(proc, within=20.0)
+    text = plain(proc)
+    assert number(r"ReceivedMessages=(\d+)", text) > 10
+    assert number(r"# dropped messages = (\d+)", text) == 0 or slow() > 1
+    server.send_signal(signal.SIGINT)
+    poll("the server's end", lambda: server.returncode is not None, 10.0 * slow())
+
+
 def statistics(rows):
     """The figures of the report, from the last column of the log."""
     d = sorted(rows)
