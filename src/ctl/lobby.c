@@ -132,33 +132,46 @@ static void let_in(struct guest *g, const struct nd_claim *claim)
 	b->ops.claimed(b->user, fd, &g->peer, claim, g->first + used, g->first_n - used);
 }
 
-/* Look at what has come without taking it: it may belong to a data flow that somebody else reads. */
+/* Take an introduction; look at what has come beyond it without taking it: it may belong to a data flow that
+ * somebody else reads. As recv(). */
+static ssize_t listen_to(struct guest *g, bool *ret_taken)
+{
+	size_t intro = ND_MIN(g->lobby->dialect->intro_bytes, sizeof(g->first));
+	bool takes = g->first_n < intro;
+	size_t room = (takes ? intro : sizeof(g->first)) - g->first_n;
+
+	*ret_taken = takes;
+	return recv(g->fd, g->first + g->first_n, room, MSG_DONTWAIT | (takes ? 0 : MSG_PEEK));
+}
+
 static void on_guest(void *user, bool readable, bool writable)
 {
 	struct guest *g = user;
 	struct nd_claim claim = { .kind = ND_CLAIM_MORE };
-	uint8_t *behind = g->first + g->first_n;
+	size_t seen;
+	bool taken;
 	ssize_t n;
 
 	(void)writable;
 	if (!readable)
 		return;
-	n = recv(g->fd, behind, CLAIM_BYTES - g->first_n, MSG_PEEK | MSG_DONTWAIT);
+	n = listen_to(g, &taken);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		show_out(g);
 		return;
 	}
-	g->lobby->dialect->claim(g->first, g->first_n + (size_t)n, false, &claim);
+	seen = g->first_n + (size_t)n;
+	g->first_n = taken ? seen : g->first_n;
+	g->lobby->dialect->claim(g->first, seen, false, &claim);
 	if (claim.kind == ND_CLAIM_CONTROL || claim.kind == ND_CLAIM_FLOW) {
 		let_in(g, &claim);
 		return;
 	}
 	/* Undecided bytes all belong to the claim. They are taken, or the loop would be woken for ever. */
-	if (claim.kind == ND_CLAIM_MORE && g->first_n + (size_t)n < CLAIM_BYTES &&
-	    eat(g, (size_t)n) == 0)
-		g->first_n += (size_t)n;
+	if (claim.kind == ND_CLAIM_MORE && seen < CLAIM_BYTES && eat(g, seen - g->first_n) == 0)
+		g->first_n = seen;
 	else
 		show_out(g);
 }

@@ -172,6 +172,8 @@ struct nd_dialect {
 	const struct nd_port_class *ports; /* ends with .name NULL */
 	size_t state_bytes;
 	size_t message_max;
+	/** Bytes with which a data flow introduces itself: they may be read at once, whoever it is; 0: looked at first. */
+	size_t intro_bytes;
 	/** Server: what is this? @datagram: a whole datagram on a shared port. */
 	void (*claim)(const uint8_t *data, size_t n, bool datagram, struct nd_claim *ret);
 	/** Length of the first whole message at @data, on a link of @port_class; 0: need more; -EBADMSG,

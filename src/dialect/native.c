@@ -271,6 +271,7 @@ const struct nd_dialect nd_dialect_native = {
 	.ports = ports,
 	.state_bytes = sizeof(struct nd_native),
 	.message_max = ND_NATIVE_PREFIX_BYTES + ND_NATIVE_MESSAGE_MAX,
+	.intro_bytes = ND_NATIVE_INTRO_BYTES,
 	.claim = native_claim,
 	.message_bytes = native_message_bytes,
 	.open = native_open,

@@ -318,7 +318,9 @@ int nd_accepted(const struct nd_transport *t, const struct nd_sockopts *o, int f
 {
 	struct nd_addr local = { .len = sizeof(local.u) };
 
-	if (getsockname(fd, &local.u.sa, &local.len) < 0)
+	/* only what goes into the IP header asks for the family: thousands of sockets are spared the question */
+	local.u.sa.sa_family = AF_INET;
+	if (o->has_dscp && getsockname(fd, &local.u.sa, &local.len) < 0)
 		return nd_sysfail(err, "asking an accepted socket for its address");
 	return t->prepare(fd, local.u.sa.sa_family, o, err);
 }

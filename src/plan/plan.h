@@ -103,20 +103,22 @@ struct nd_workload {
 	uint64_t spread_bytes;   /* messages are shorter than message_bytes by up to so much */
 	bool answered;           /* load burst: each burst is waited for */
 	bool silent;             /* load echo: nothing goes back */
-	struct nd_list schedule; /* load under: struct nd_playback, plan/sockperf.h; never travels */
+	struct nd_list
+		schedule; /* load under: struct nd_playback, plan/sockperf.h; never travels */
 	/* struct nd_size, datagrams: taken in turn, none over message_bytes; empty: all have that */
 	struct nd_list sizes;
 };
 
 /* Datagrams to a group of hosts. */
 struct nd_multicast {
-	bool wanted; /* else only the TTL is of effect */
-	bool joins;  /* clients hear the group, too; who listens always does */
-	bool loops;  /* what this machine sends comes back to it */
+	bool wanted;         /* else only the TTL is of effect */
+	bool joins;          /* clients hear the group, too; who listens always does */
+	bool loops;          /* what this machine sends comes back to it */
 	bool answers_sender; /* load echo: and not the group */
 	uint64_t ttl;
-	const char *rx_if, *tx_if; /* address, index or name of an interface; NULL: the system's choice */
-	const char *source;        /* only what comes from there; NULL: from everywhere */
+	const char *rx_if,
+		*tx_if;     /* address, index or name of an interface; NULL: the system's choice */
+	const char *source; /* only what comes from there; NULL: from everywhere */
 };
 
 /* Socket settings; 0 / NULL / false: leave the system's. */
@@ -141,11 +143,11 @@ struct nd_sockopts {
 /* Where a stretch of flows goes; a receiver's: where it listens. They follow one another in the order of
  * flow numbers. */
 struct nd_target {
-	const char *host; /* as typed; NULL (receivers): every address */
-	uint64_t port;    /* of its first flow; counts on by .flows_per_port of the plan */
-	uint64_t flows;   /* receivers: 0, they come as they like */
-	uint64_t ports;   /* how many from .port on */
-	int64_t cpu;      /* where its worker runs; -1: anywhere */
+	const char *host;   /* as typed; NULL (receivers): every address */
+	uint64_t port;      /* of its first flow; counts on by .flows_per_port of the plan */
+	uint64_t flows;     /* receivers: 0, they come as they like */
+	uint64_t ports;     /* how many from .port on */
+	int64_t cpu;        /* where its worker runs; -1: anywhere */
 	const char *source; /* of a group: only what comes from there; NULL */
 };
 
@@ -255,7 +257,8 @@ struct nd_plan {
 
 	/* as typed, before nd_plan_derive() makes workloads of it */
 	struct {
-		uint64_t flows, message_bytes, total_bytes, total_ops, request_bytes, response_bytes;
+		uint64_t flows, message_bytes, total_bytes, total_ops, request_bytes,
+			response_bytes;
 		uint64_t outstanding;
 		enum nd_spacing arrival;
 		struct nd_asked_rate bps, ops;

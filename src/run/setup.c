@@ -18,6 +18,8 @@
 /* Connections that the peer has not accepted yet: enough to hide the round trip, few enough for its backlog. */
 enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, EVENTS = 256 };
 
+#define LOOK_AGAIN_MS 50 /* at flows whose answers may have come out of turn */
+
 #define LOOK_MS 20 /* a server's worker looks for flows that it was not woken for */
 
 #define PATIENCE_NS (5 * ND_NS_PER_S) /* for a plan that does not say */
@@ -31,6 +33,7 @@ enum opening { OPENING_NONE, OPENING_CONNECT, OPENING_REFUSED, OPENING_ANSWER, O
 struct attempt {
 	uint8_t stage;      /* enum opening */
 	uint8_t got;        /* bytes of the answer */
+	bool in_turn;       /* its answer is read in turn, nobody watches the socket */
 	uint64_t resend_ns; /* the hello, or after a refusal the connection */
 };
 
@@ -39,6 +42,7 @@ struct opener {
 	const struct nd_greeting *g; /* [0] of streams, [1] of datagrams; NULL: none */
 	struct attempt *tries;       /* one per slot */
 	uint32_t next, in_flight, in_flight_max, done, wanted, refused;
+	uint32_t oldest; /* slot; in those before it no answer is awaited in turn */
 	int epoll;
 	bool datagrams;       /* some flows need their hello repeated */
 	uint64_t patience_ns; /* without one more flow being accepted */
@@ -164,6 +168,7 @@ static bool greet_early(struct opener *o, uint32_t slot)
 	if (send(f->fd, hello, g->hello_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		return false; /* not yet, or never: the wait tells */
 	o->tries[slot].stage = OPENING_ANSWER;
+	o->tries[slot].in_turn = true;
 	return true;
 }
 
@@ -240,7 +245,7 @@ static int start_flow(struct opener *o, uint32_t slot)
 	o->in_flight++;
 	o->tries[slot].stage = OPENING_CONNECT;
 	if (r == 1 && greet_early(o, slot))
-		ev.events = EPOLLIN | EPOLLET;
+		return 0;
 	if (epoll_ctl(o->epoll, EPOLL_CTL_ADD, f->fd, &ev) < 0)
 		return nd_sysfail(&o->w->err, "watching flow %llu", (unsigned long long)f->tx.flow);
 	return r == 0 ? say_hello(o, slot) : 0;
@@ -363,30 +368,92 @@ static int start_some(struct opener *o)
 	return 0;
 }
 
-static int open_all(struct opener *o)
+static bool awaits_turn(const struct opener *o, uint32_t slot)
+{
+	return o->tries[slot].in_turn && o->tries[slot].stage == OPENING_ANSWER;
+}
+
+/* Answers come in the order of the greetings, nearly: up to the first that is not there, or @all that are. */
+static int read_in_turn(struct opener *o, bool all)
+{
+	for (uint32_t i = o->oldest; i < o->next; i++) {
+		int r = awaits_turn(o, i) ? read_answer(o, i) : 0;
+
+		if (r < 0)
+			return r;
+		if (awaits_turn(o, i) && !all)
+			break;
+		if (i == o->oldest && !awaits_turn(o, i))
+			o->oldest++;
+	}
+	return 0;
+}
+
+/* Half of those that are awaited in turn have most likely been answered when this one has: one wake-up for all
+ * of them. -1: none is awaited. */
+static int middle_fd(const struct opener *o)
+{
+	uint32_t middle = o->oldest + (o->next - o->oldest) / 2;
+
+	for (uint32_t i = middle; i < o->next; i++)
+		if (awaits_turn(o, i))
+			return o->w->flows[i].fd;
+	for (uint32_t i = o->oldest; i < middle; i++)
+		if (awaits_turn(o, i))
+			return o->w->flows[i].fd;
+	return -1;
+}
+
+static int handle_watched(struct opener *o)
 {
 	struct epoll_event ev[EVENTS];
+	int r, n = epoll_wait(o->epoll, ev, EVENTS, 0);
 
+	if (n < 0 && errno != EINTR)
+		return nd_sysfail(&o->w->err, "waiting for connections");
+	for (int i = 0; i < n; i++) {
+		if (ev[i].data.u32 == UINT32_MAX) {
+			nd_worker_drain_wake(o->w);
+			continue;
+		}
+		r = handle(o, ev[i].data.u32, ev[i].events);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Wait for what is watched and for what comes in turn, and take it. */
+static int wait_some(struct opener *o)
+{
+	struct pollfd p[] = { { .fd = o->epoll, .events = POLLIN },
+			      { .fd = middle_fd(o), .events = POLLIN } };
+	uint32_t done = o->done;
+	int r, n = poll(p, ND_COUNTOF(p), LOOK_AGAIN_MS);
+
+	if (n < 0 && errno != EINTR)
+		return nd_sysfail(&o->w->err, "waiting for connections");
+	r = p[0].revents ? handle_watched(o) : 0;
+	if (r == 0)
+		r = read_in_turn(o, false);
+	if (r == 0 && o->done == done) /* out of turn, or late */
+		r = read_in_turn(o, true);
+	return r;
+}
+
+static int open_all(struct opener *o)
+{
 	while (o->done < o->wanted && !nd_worker_stopped(o->w)) {
 		uint64_t now_ns;
-		int n, r = start_some(o);
+		int r = start_some(o);
 
 		if (r < 0)
 			return r;
 		if (o->done == o->wanted)
 			break; /* nobody had to be greeted */
-		n = epoll_wait(o->epoll, ev, EVENTS, 50);
-		if (n < 0 && errno != EINTR)
-			return nd_sysfail(&o->w->err, "waiting for connections");
-		for (int i = 0; i < n; i++) {
-			if (ev[i].data.u32 == UINT32_MAX) {
-				nd_worker_drain_wake(o->w);
-				continue;
-			}
-			r = handle(o, ev[i].data.u32, ev[i].events);
-			if (r < 0)
-				return r;
-		}
+		r = wait_some(o);
+		if (r < 0)
+			return r;
 		now_ns = nd_now_ns();
 		r = repeat_hellos(o, now_ns);
 		if (r >= 0)
