@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A window of bits behind the highest sequence number; bit @seq modulo the window. */
+#include <math.h>
 #include <string.h>
 
 #include "stat/seq.h"
@@ -59,12 +60,10 @@ void nd_seq_run(struct nd_seq *s, uint64_t n)
 
 void nd_seq_jitter(struct nd_seq *s, uint64_t transit_ns)
 {
-	uint64_t d = transit_ns - s->last_transit_ns;
+	int64_t d = (int64_t)(transit_ns - s->last_transit_ns);
 
-	if (d > INT64_MAX) /* negative */
-		d = 0 - d;
 	if (s->has_transit)
-		s->jitter_ns += ((double)d - s->jitter_ns) / 16;
+		s->jitter_ns += (fabs((double)d) - s->jitter_ns) / 16;
 	s->last_transit_ns = transit_ns;
 	s->has_transit = true;
 }
