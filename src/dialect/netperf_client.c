@@ -320,7 +320,7 @@ static void on_down(struct nd_np *d, const struct nd_dialog_event *ev)
 	if (!k)
 		return;
 	if (d->stage == ND_NP_CONNECTING && !k->is_up) {
-		nd_np_fail(d, true, ev->error ? ev->error : -ECONNREFUSED, "%s",
+		nd_np_fail(d, true, ev->err ? ev->err->code : ev->error ?: -ECONNREFUSED, "%s",
 			   ev->err ? ev->err->text : "no control connection");
 		return;
 	}

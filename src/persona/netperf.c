@@ -239,9 +239,11 @@ static int settle_confidence(LINE *l, struct nd_err *err)
 		return 0;
 	if (!l->has_level)
 		l->level.first = 99;
-	if (l->level.first != 95 && l->level.first != 99)
+	if (l->level.first != 95 && l->level.first != 99) {
+		l->plan->exits.usage_on_stdout = true;
 		return nd_np_refuse(l, REFUSED, err,
-				    "-I: Only 95%% and 99%% confidence level is supported");
+				    "Only 95%% and 99%% confidence level is supported");
+	}
 	if (!l->level.second)
 		l->level.second = WIDTH_PERCENT;
 	if (l->level.second < 1 || l->level.second > 100)

@@ -276,10 +276,14 @@ static int settle_sizes(LINE *l, struct nd_err *err)
 	}
 	if (n->datagram &&
 	    ND_MAX(n->send_bytes.local, ND_MAX(n->request_bytes, n->response_bytes)) >
-		    (int64_t)ND_MAX_DATAGRAM)
+		    (int64_t)ND_MAX_DATAGRAM) {
+		/* a sentence on each stream, as when the kernel refuses it */
+		nd_log_line("netperf: ", "send_omni: send_data failed: Message too long");
+		l->plan->exits.usage_on_stdout = true;
 		return nd_np_refuse(l, 1, err,
-				    "send_data: data send error: Message too long (over %llu)",
-				    ND_MAX_DATAGRAM);
+				    "send_data: data send error: Message too long (errno %d)",
+				    EMSGSIZE);
+	}
 	if (l->test_width > 0 && n->direction & ND_NP_SEND)
 		n->send_width.local = l->test_width;
 	if (l->test_width > 0 && n->direction & ND_NP_RECV)

@@ -346,7 +346,7 @@ static void fill_addresses(struct nd_nprep *f)
 		f->r && f->r->client && f->r->client->address && strchr(f->r->client->address, ':');
 
 	f->source = nd_face_str(c, "data_local") ?: nd_face_str(c, "local_host");
-	f->source = f->source ?: (ipv6 ? "::" : "0.0.0.0");
+	f->source = f->source ?: (ipv6 ? "::0" : "0.0.0.0");
 	f->dest = nd_face_str(c, "data_host") ?: nd_face_str(c, "host") ?: "";
 	f->source_port = ND_MAX(0, of_pair(c, "data_port", "local"));
 	f->dest_port = ND_MAX(0, of_pair(c, "data_port", "remote"));

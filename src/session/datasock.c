@@ -57,16 +57,15 @@ static enum nd_af family_of(const struct nd_plan *plan, const struct nd_addr *co
 	return a.u.sa.sa_family == AF_INET6 ? ND_AF_IPV6 : ND_AF_IPV4;
 }
 
-static int bind_at(const struct nd_plan *plan, const struct nd_transport *t, struct nd_addr *at,
+static int bind_at(struct nd_plan *plan, const struct nd_transport *t, struct nd_addr *at,
 		   int *ret_fd, struct nd_err *err)
 {
 	bool listens = !(t->caps & ND_NET_DATAGRAM);
-	struct nd_sockopts plain = plan->sock;
 	int r = nd_bound(t, &plan->sock, at, listens, ret_fd, err);
 
-	if (r < 0 && plain.cc) { /* a client may wish for what is not here */
-		plain.cc = NULL;
-		r = nd_bound(t, &plain, at, listens, ret_fd, err);
+	if (r < 0 && plan->sock.cc) { /* a client may wish for what is not here */
+		plan->sock.cc = NULL;
+		r = nd_bound(t, &plan->sock, at, listens, ret_fd, err);
 	}
 	return r;
 }
@@ -90,7 +89,7 @@ static int connect_to(const struct nd_plan *plan, const struct nd_addr *control,
 	return 0;
 }
 
-int nd_datasock_serve(const struct nd_plan *plan, const struct nd_addr *control, int *ret_fd,
+int nd_datasock_serve(struct nd_plan *plan, const struct nd_addr *control, int *ret_fd,
 		      struct nd_err *err)
 {
 	const struct nd_workload *w = &plan->workload[0];

@@ -97,6 +97,7 @@ void nd_netclient_explain(const struct nd_plan *plan, const struct nd_addr *to, 
 	const char *host = plan->host;
 	unsigned long long port = plan->port;
 	const struct nd_err why = *err;
+	const char *from = to && family_of(to) == ND_AF_IPV6 ? "::0" : "0.0.0.0";
 
 	if (!to) {
 		(void)nd_fail(err, error,
@@ -105,12 +106,14 @@ void nd_netclient_explain(const struct nd_plan *plan, const struct nd_addr *to, 
 			      host, port, family_name(plan->af), why.text, host);
 		return;
 	}
-	(void)nd_fail(err, error,
+	if (n && n->local_host)
+		from = n->local_host;
+	/* an address that is not this machine's: scripts expect the code of a server that is not reached */
+	(void)nd_fail(err, error == -EADDRNOTAVAIL ? -ENOTCONN : error,
 		      "establish control: are you sure there is a netserver listening on %.80s at "
 		      "port %llu?\nestablish_control could not establish the control connection "
 		      "from %.64s port %llu address family %s to %.80s port %llu address family %s",
-		      host, port, n && n->local_host ? n->local_host : "0.0.0.0",
-		      n ? (unsigned long long)n->local_port : 0ull,
+		      host, port, from, n ? (unsigned long long)n->local_port : 0ull,
 		      family_name(n ? n->control_af : ND_AF_ANY), host, port,
 		      family_name(family_of(to)));
 }
@@ -159,6 +162,11 @@ int nd_netclient_socket(struct nd_plan *plan, struct nd_addr *peer, struct nd_so
 	r = find_source(plan, peer, &from, err);
 	if (r == 0)
 		r = nd_bound(t, &plan->sock, &from, false, &fd, err);
+	if (r < 0 && plan->sock.cc) {
+		nd_log(ND_LOG_WARN, "-K: %s: left as it is", err->text);
+		plan->sock.cc = NULL;
+		r = nd_bound(t, &plan->sock, &from, false, &fd, err);
+	}
 	if (r == 0)
 		r = nd_datasock_facts(fd, peer, ret, err);
 	if (r < 0)

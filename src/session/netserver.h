@@ -67,8 +67,9 @@ void nd_guest_free(struct nd_guest *g);
 /** nd_datasock_facts() - what the system says of a socket. @peer: where it goes, or NULL. */
 ND_MUST_CHECK int nd_datasock_facts(int fd, const struct nd_addr *peer, struct nd_socket_facts *ret,
 				    struct nd_err *err);
-/** nd_datasock_serve() - the data socket of a server's plan; @control: the client's address. */
-ND_MUST_CHECK int nd_datasock_serve(const struct nd_plan *plan, const struct nd_addr *control,
+/** nd_datasock_serve() - the data socket of a server's plan, whose congestion control is forgotten where there is none of
+ * that name; @control: the client's address. */
+ND_MUST_CHECK int nd_datasock_serve(struct nd_plan *plan, const struct nd_addr *control,
 				    int *ret_fd, struct nd_err *err);
 /** nd_netclient_begin() - complete a client's plan of netperf; other plans stay as they are. */
 ND_MUST_CHECK int nd_netclient_begin(struct nd_plan *plan, struct nd_err *err);

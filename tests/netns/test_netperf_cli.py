@@ -18,9 +18,7 @@ NOT_SAID = ("Demo Mode not configured", "invalid option", "not compiled in")
 WRONG = [
     ("netperf -x", 1, "unknown option '-x'"),
     ("netperf -H", 1, "-H needs a value"),
-    ("netperf -I 90", 255, "Only 95% and 99% confidence level is supported"),
     ("netperf -F ,a234567890123456789012345678901234", 255, "must be less than 32 characters"),
-    ("netperf -t UDP_STREAM -- -m 65508", 1, "Message too long"),
     ("netperf -l soon", 1, "not a number"),
     ("netserver -x", 1, "unknown option '-x'"),
     ("netserver -p 70000", 1, "outside 1..65535"),
@@ -32,6 +30,10 @@ ASKED = [
     ("netserver -V", 0, "Netperf version 2.7.0\n", ""),
     ("netperf -h", 1, "", "usage: netperf"),
     ("netserver -h", 1, "", "usage: netserver"),
+    ("netperf -I 90", 255, "Only 95% and 99% confidence level is supported\n", ""),
+    ("netperf -t UDP_STREAM -- -m 65508", 1,
+     "send_data: data send error: Message too long (errno 90)\n",
+     "netperf: send_omni: send_data failed: Message too long\n"),
     ("netperf -- -h", 1, "bytes of one send", ""),
     ("netperf -t SCTP_RR", 1, "The test you requested (SCTP_RR) is unknown to this netperf.\n", ""),
     ("netperf -- -k /no/such/file", 255,
@@ -123,6 +125,19 @@ def test_no_such_host(lab, folder):
     done = net.a.run([folder / "netperf", "-H", "no-such-host.invalid"], timeout=60 * slow())
     last = "Netperf could not resolve no-such-host.invalid as a host name"
     assert done.returncode == 255 and done.stdout.splitlines()[2:] == [last], done
+
+
+def test_source_that_is_not_ours(served):
+    done = served.netperf("-l 1 -L 192.0.2.77")
+    assert done.returncode == 255 and done.stderr == "", done
+    assert "establish_control could not establish the control connection from 192.0.2.77" in done.stdout
+
+
+def test_unknown_congestion_control(served):
+    """It is told, and what is used is told, too."""
+    done = served.netperf("-l 1 -P 0 -- -K nosuch -k LOCAL_CONG_CONTROL,THROUGHPUT")
+    assert done.returncode == 0 and "'nosuch' is not available" in done.stderr, done
+    assert done.stdout.startswith("LOCAL_CONG_CONTROL=") and "nosuch" not in done.stdout, done
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGALRM])
