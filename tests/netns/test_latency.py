@@ -119,12 +119,12 @@ def over(log, ms):
     return sum(n for n, low in log if low >= ms * 1e6)
 
 
-def stall(pair, netdyno, victim, *args):
+def stall(pair, netdyno, victim, *args, form="hdr"):
     """Stops one end for half a second in the middle of a test of 5 s; the log that it gives."""
     argv = [netdyno, "latency", pair.server.host.ip4, "-p", pair.server.port, *args, "-t", "5s",
-            "--warmup", "0.5s", "-o", "hdr"]
+            "--warmup", "0.5s", "-o", form, *(["--json-lines"] if form == "json" else [])]
     client = pair.a.spawn(argv)
-    client.wait_line("Interval.*measure", 20 * kitnet.slow(), "stdout")
+    client.wait_line("[Ii]nterval.*measure", 20 * kitnet.slow(), "stdout")
     who = client if victim == "client" else pair.server
     who.send_signal(signal.SIGSTOP)
     time.sleep(STALL_S)  # the stall itself
@@ -150,6 +150,31 @@ def test_server_stops_closed_loop(pair, netdyno):
     logs, _ = stall(pair, netdyno, "server", "-q", 1)
     assert over(logs["service"], 50) == 1, "a closed loop omits the others"
     assert "response" not in logs
+
+
+@pytest.mark.plain
+def test_udp_server_stops(pair, netdyno):
+    """Requests that meet a stopped server wait in its socket: late, or lost."""
+    logs, _ = stall(pair, netdyno, "server", "-u", "--rate", RATE)
+    answered = sum(n for n, _ in logs["response"])
+    assert answered == sum(n for n, _ in logs["service"])
+    late, lost = over(logs["response"], 50), 5 * RATE - answered
+    assert late > 0 and late + lost >= AFFECTED.start
+
+
+@pytest.mark.plain
+def test_udp_lost_are_those_without_room(pair, netdyno):
+    """Where its socket has no room for all of them: as many are lost as the kernels of both ends say."""
+    before = [h.snmp()["Udp.RcvbufErrors"] for h in (pair.a, pair.b)]
+    _, client = stall(pair, netdyno, "server", "-u", "--rate", RATE, "--rcvbuf", "16Ki", form="json")
+    report = json.loads(client.stdout.splitlines()[-1])
+    d, times = latency_of(report)
+    at_client, at_server = (h.snmp()["Udp.RcvbufErrors"] - was for h, was in zip((pair.a, pair.b), before))
+    assert at_server > 100
+    assert d["total_sent_messages"] - d["total_received_messages"] == at_server
+    assert times["lost"] >= at_server + at_client
+    if times["service"]["max_us"] < 900e3:  # none was given up before its answer came
+        assert times["lost"] == at_server + at_client
 
 
 @pytest.mark.plain
