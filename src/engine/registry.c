@@ -115,7 +115,8 @@ static const char *names(bool sends, size_t n, const char **ret_help)
 	size_t i;
 
 	for (i = 0; i < ND_COUNTOF(xfers); i++) {
-		if (xfers[i]->sends != sends || xfers[i]->answer || xfers[i]->hidden || is_named_before(i) || n-- > 0)
+		if (xfers[i]->sends != sends || xfers[i]->answer || xfers[i]->hidden ||
+		    is_named_before(i) || n-- > 0)
 			continue;
 		if (ret_help)
 			*ret_help = xfers[i]->help;

@@ -555,7 +555,7 @@ static const struct nd_opt latency_rows[] = {
 		  "Added latency and round trips per minute are told. SPEC is stream (TCP) or packets (UDP, 18 bytes by "
 		  "default), then, each behind a comma and in any order: up (the client sends, the default), down or both; "
 		  "a number of flows, or flows=N, of each way; rate=RATE of each way over all its flows, bit/s or datagrams per "
-		  "second, by default unlimited; size=BYTES of one send or datagram. The load has threads of its own." },
+		  "second, by default unlimited; size=BYTES of one send or datagram. The load has threads of its own. For the server these are two tests." },
 	{ .name = "nagle", .type = ND_OPT_FLAG, AT(bool, ask.nagle), .help = "leave Nagle's algorithm on",
 	  .more = "By default TCP_NODELAY is set." },
 	{ 0 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text: times without and with a load side by side, what moved meanwhile, round trips per minute. */
 #include <math.h>
+#include <string.h>
 
 #include "report/int.h"
 
@@ -36,6 +37,7 @@ static void put_rows(struct nd_str *out, const struct nd_loaded *l)
 static void put_load(struct nd_line *line, const struct nd_direction *d)
 {
 	const struct nd_table *table = &nd_direction_table;
+	bool multipath = d->transport && !strcmp(d->transport, "mptcp");
 	nd_auto_str text = { 0 };
 
 	if (d->datagram && isfinite(d->messages_per_s))
@@ -46,7 +48,10 @@ static void put_load(struct nd_line *line, const struct nd_direction *d)
 		nd_str_add(&text, "unknown");
 	nd_line_item(line, "; ", "%s: %s%s received over %llu %s flow%s", d->label,
 		     nd_str_text(&text), d->datagram ? " datagrams" : "",
-		     (unsigned long long)d->flows, d->datagram ? "UDP" : "TCP",
+		     (unsigned long long)d->flows,
+		     d->datagram ? "UDP"
+		     : multipath ? "MPTCP"
+				 : "TCP",
 		     d->flows == 1 ? "" : "s");
 }
 

@@ -75,6 +75,20 @@ def test_text_and_load(pair, netdyno):
         assert words in done.stdout, done.stdout
 
 
+def test_no_stamps(pair, netdyno):
+    """Multipath TCP has none for what it sends: unknown, said, and counted."""
+    if not os.path.exists("/proc/sys/net/mptcp/enabled"):
+        pytest.skip("this kernel has no MPTCP")
+    report, times, kernel = ask(netdyno, pair.a, pair.server, "--mptcp")
+    if kernel["stamped"]:
+        pytest.skip("this kernel stamps MPTCP")
+    assert missing(kernel) == times["service"]["count"] > 0
+    assert "no stamps" in kernel["missing"]
+    assert all(kernel[p]["count"] == 0 and kernel[p]["mean_us"] is None for p in PARTS)
+    said = {w["key"]: w["sentence"] for w in report["warnings"]}
+    assert kernel["missing"] in said["stamps_missing"]
+
+
 def test_program_alone(pair, netdyno):
     _, _, kernel = ask(netdyno, pair.a, pair.server, "--timestamps", "program")
     assert kernel is None
