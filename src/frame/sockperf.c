@@ -22,6 +22,7 @@ struct stream {
 	uint32_t length, at;
 	uint8_t head[HEADER_BYTES];
 	bool passes;    /* reading: the message under way goes back */
+	bool compares;  /* reading: it is an answer whose bytes are known */
 	bool is_broken; /* it cannot be read any further */
 };
 
@@ -86,6 +87,9 @@ static void fill_datagrams(struct nd_frame_state *s, struct nd_batch *b)
 
 		put_head(b->iov[i].iov_base, number, asking(s, number),
 			 (uint32_t)b->iov[i].iov_len);
+		if (s->workload->compares)
+			nd_pattern_fill((uint8_t *)b->iov[i].iov_base + HEADER_BYTES,
+					b->iov[i].iov_len - HEADER_BYTES, number, 0);
 		s->next = number + 1;
 	}
 }
@@ -99,6 +103,18 @@ static void begin_message(struct nd_frame_state *s, struct stream *t, uint64_t n
 	s->next = t->number + 1;
 }
 
+/* @n bytes of the message under way. */
+static void write_piece(const struct nd_frame_state *s, const struct stream *t, uint8_t *at,
+			size_t n)
+{
+	size_t head = t->at < HEADER_BYTES ? ND_MIN(n, (size_t)(HEADER_BYTES - t->at)) : 0;
+
+	if (head)
+		memcpy(at, t->head + t->at, head);
+	if (s->workload->compares && n > head)
+		nd_pattern_fill(at + head, n - head, t->number, t->at + head - HEADER_BYTES);
+}
+
 /* Write @n bytes of the stream; @at NULL: only go on by so many. */
 static void write_stream(struct nd_frame_state *s, struct stream *t, uint8_t *at, size_t n,
 			 uint64_t now_ns)
@@ -109,8 +125,8 @@ static void write_stream(struct nd_frame_state *s, struct stream *t, uint8_t *at
 		if (t->at == t->length)
 			begin_message(s, t, now_ns);
 		piece = ND_MIN(n, (size_t)(t->length - t->at));
-		if (at && t->at < HEADER_BYTES)
-			memcpy(at, t->head + t->at, ND_MIN(piece, HEADER_BYTES - t->at));
+		if (at)
+			write_piece(s, t, at, piece);
 		t->at += (uint32_t)piece;
 		n -= piece;
 		at = at ? at + piece : NULL;
@@ -152,6 +168,14 @@ static bool is_answer(const uint8_t *head)
 	return (flags_of(head) & (FROM_CLIENT | WARM_UP)) == 0;
 }
 
+/* Bytes of a header that are not those of the message it answers. */
+static uint64_t wrong_in_head(const struct nd_frame_state *s, const uint8_t *head)
+{
+	bool is_long = s->workload->spread_bytes == 0 && length_of(head) != s->message_bytes;
+
+	return (flags_of(head) != WANTS_ANSWER) + is_long;
+}
+
 static bool take_answer(struct nd_frame_state *s, const uint8_t *head, uint64_t now_ns)
 {
 	uint64_t number = number_of(head);
@@ -170,11 +194,18 @@ static uint32_t take_datagrams(struct nd_frame_state *s, const struct nd_batch *
 	for (uint32_t i = 0; i < b->n; i++) {
 		const uint8_t *at = b->iov[i].iov_base;
 
-		if (b->iov[i].iov_len >= HEADER_BYTES && length_of(at) <= b->iov[i].iov_len &&
-		    take_answer(s, at, b->now_ns))
-			n++;
-		else
+		if (b->iov[i].iov_len < HEADER_BYTES || length_of(at) > b->iov[i].iov_len ||
+		    !take_answer(s, at, b->now_ns)) {
 			b->iov[i].iov_len = 0;
+			continue;
+		}
+		n++;
+		if (s->workload->compares)
+			count_both(&c->rx_corrupt, &sum->rx_corrupt,
+				   wrong_in_head(s, at) +
+					   nd_pattern_check(at + HEADER_BYTES,
+							    b->iov[i].iov_len - HEADER_BYTES,
+							    s->next - 1, 0));
 	}
 	count_both(&c->rx_foreign, &sum->rx_foreign, b->n - n);
 	return n;
@@ -186,12 +217,21 @@ static bool open_answer(struct nd_frame_state *s, struct stream *t, uint64_t now
 	t->length = length_of(t->head);
 	if (t->length < HEADER_BYTES || t->length > ND_MAX_MESSAGE)
 		return false;
-	(void)take_answer(s, t->head, now_ns); /* one that was not asked for is skipped */
+	/* one that was not asked for is skipped */
+	t->compares = take_answer(s, t->head, now_ns) && s->workload->compares;
+	t->number = s->next - 1;
 	return true;
 }
 
-static uint32_t take_stream(struct nd_frame_state *s, const struct nd_batch *b)
+/* @n bytes behind the header. Return: how many are not those that were sent. */
+static uint64_t wrong_in_piece(const struct stream *t, const uint8_t *at, size_t n)
 {
+	return t->compares ? nd_pattern_check(at, n, t->number, t->at - HEADER_BYTES) : 0;
+}
+
+static uint64_t read_stream(struct nd_frame_state *s, const struct nd_batch *b)
+{
+	uint64_t wrong = 0;
 	struct stream *t = &((struct own *)s->own)->now;
 	const uint8_t *at = b->iov[0].iov_base;
 	size_t n = b->iov[0].iov_len, piece;
@@ -202,22 +242,32 @@ static uint32_t take_stream(struct nd_frame_state *s, const struct nd_batch *b)
 			memcpy(t->head + t->at, at, piece);
 		} else {
 			piece = ND_MIN(n, (size_t)(t->length - t->at));
+			wrong += wrong_in_piece(t, at, piece);
 		}
 		at += piece;
 		n -= piece;
 		t->at += (uint32_t)piece;
 		if (t->at == HEADER_BYTES && t->length == 0)
 			t->is_broken = !open_answer(s, t, b->now_ns);
+		if (t->at == HEADER_BYTES && t->compares)
+			wrong += wrong_in_head(s, t->head);
 		if (t->length && t->at == t->length)
 			t->at = t->length = 0;
 	}
+	return wrong;
+}
+
+static uint32_t take_stream(struct nd_frame_state *s, const struct nd_batch *b,
+			    struct nd_counters *c, struct nd_counters *sum)
+{
+	count_both(&c->rx_corrupt, &sum->rx_corrupt, read_stream(s, b));
 	return 1;
 }
 
 static uint32_t take(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,
 		     struct nd_counters *sum)
 {
-	return s->datagram ? take_datagrams(s, b, c, sum) : take_stream(s, b);
+	return s->datagram ? take_datagrams(s, b, c, sum) : take_stream(s, b, c, sum);
 }
 
 /* ---- the server */

@@ -51,6 +51,8 @@ static int judge(const struct nd_sockperf_line *l, struct nd_err *err)
 		return nd_fail(err, -EINVAL, "-F must be used with feed file (option '-f')");
 	if (l->has_messages && (l->has_time || l->has_rate))
 		return nd_fail(err, -EINVAL, "-n conflicts with -t,--mps options");
+	if (l->compares && l->has_burst)
+		return nd_fail(err, -EINVAL, "--data-integrity conflicts with -b option");
 	if (n->tcp && n->dont_reply)
 		return nd_fail(err, -EINVAL, "--tcp conflicts with --dont-reply option");
 	if (n->mode != ND_SP_SERVER && n->message_bytes > most)
@@ -220,6 +222,7 @@ static void fill_client(struct nd_sockperf_line *l)
 						  .spread_bytes = n->range_bytes,
 						  .rate_ops = n->rate,
 						  .burst = n->burst,
+						  .compares = l->compares,
 						  .answered = n->mode == ND_SP_PING_PONG };
 	/* before and behind those that count */
 	if (n->messages)

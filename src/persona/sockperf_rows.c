@@ -192,7 +192,7 @@ static const struct nd_opt timed_rows[] = {
 static const struct nd_opt ping_rows[] = {
 	{ .letter = 'n', .name = "number-of-packets", COUNT(n.messages), GIVEN(has_messages), .min = 1, .max = PACKETS_MAX,
 	  .metavar = "N", .help = "so many observations instead of a time" },
-	{ .name = "data-integrity", CUSTOM(missing), .optional = "", .help = "not implemented" },
+	{ .name = "data-integrity", FLAG(compares), .help = "answers are compared with what was sent" },
 	{ 0 }
 };
 

@@ -83,6 +83,7 @@ void nd_sprep_open(struct nd_sprep *f, const struct nd_report_cfg *cfg, const st
 		f->seconds = part->window.seconds > 0 ? part->window.seconds : part->run.seconds;
 		f->seconds = isfinite(f->seconds) ? f->seconds : 0;
 		f->handled = known(part->run.rx_messages);
+		f->corrupt = known(part->run.rx_corrupt);
 	}
 	choose_cut(f);
 	if (f->mode != ND_SPREP_TP && f->mode != ND_SPREP_SR && r->samples_n > 0)
@@ -187,8 +188,9 @@ static void put_total(const struct nd_sprep *f, struct nd_str *out)
 	if (counted)
 		nd_str_addf(out, "Warm up packets=%u; ", ND_SP_SKIP_N);
 	else
-		nd_str_addf(out, "Warm up time=%u msec; ",
-			    (unsigned)(ND_SP_SKIP_NS / ND_NS_PER_MS)); /* also where nothing is cut */
+		nd_str_addf(
+			out, "Warm up time=%u msec; ",
+			(unsigned)(ND_SP_SKIP_NS / ND_NS_PER_MS)); /* also where nothing is cut */
 	nd_str_addf(out, "SentMessages=%llu; ReceivedMessages=%llu\n", (unsigned long long)f->sent,
 		    (unsigned long long)f->received);
 }
@@ -399,6 +401,10 @@ static void result(const struct nd_report_cfg *cfg, const struct nd_result *r, s
 	nd_sprep_open(&f, cfg, r);
 	if (f.mode == ND_SPREP_SR) {
 		result_server(&f, out);
+		return;
+	}
+	if (f.corrupt > 0) {
+		nd_str_add(out, "sockperf: ERROR: data integrity test failed (errno=0 Success)\n");
 		return;
 	}
 	put_end(&f, out);

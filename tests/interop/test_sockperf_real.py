@@ -70,7 +70,8 @@ def no_room(host):
 
 
 @PROTOCOL
-@pytest.mark.parametrize("mode", ["pp", "ul --reply-every=10", "tp --mps=5000 -m 100", "pp -b 10 -m 1472", "pb"])
+@pytest.mark.parametrize("mode", ["pp", "ul --reply-every=10", "tp --mps=5000 -m 100", "pp -b 10 -m 1472", "pb",
+                                  "pp --data-integrity -m 500"])
 @pytest.mark.parametrize("who", ["both ours", "real server", "real client"])
 def test_matrix(net, netdyno, real, serve, tmp_path, tcp, mode, who):
     words = ["--tcp"] if tcp else []
@@ -224,6 +225,33 @@ def test_odd_streams(net, serve):
         for s in socks:
             s.close()
     assert cpu_s(server) < 1.0 * slow()
+
+
+@PROTOCOL
+def test_integrity(net, netdyno, tcp):
+    with net.b.socket(kind=socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM) as s:
+        s.bind((net.b.ip4, 0))
+        if tcp:
+            s.listen()
+        words = ["--tcp"] if tcp else []
+        proc = net.a.spawn([netdyno, "sockperf", "pp", *words, "-i", net.b.ip4, "-p", s.getsockname()[1], "-t", "1", "-m",
+                            "60", "--data-integrity"])
+        s.settimeout(10 * slow())
+        peer = s.accept()[0] if tcp else s
+        peer.settimeout(10 * slow())
+        for k in range(100):
+            data, to = (peer.recv(60, socket.MSG_WAITALL), None) if tcp else peer.recvfrom(100)
+            answer = bytearray(data)
+            answer[9] &= 0xFE
+            answer[59] ^= k == 50
+            if tcp:
+                peer.sendall(answer)
+            else:
+                peer.sendto(answer, to)
+        ended(proc, code=1, within=20.0)
+        assert "sockperf: ERROR: data integrity test failed (errno=0 Success)\n" in proc.stdout
+        if tcp:
+            peer.close()
 
 
 def test_lost_datagrams_do_not_stall(net, netdyno, serve):
