@@ -131,15 +131,17 @@ static void unfill(struct nd_frame_state *s, uint32_t unsent)
 	s->next -= s->next >= unsent ? unsent : s->next;
 }
 
-/* How many, from message @from on, came as they were sent: whole, and with the numbers that are expected. */
+/* How many, from message @from on, came as they were sent: with the numbers that are expected. */
 static uint32_t in_order(const struct nd_frame_state *s, const struct nd_batch *b, uint32_t from)
 {
-	/* a number that has no room any more would be another flow's: those are not in order, for this once */
-	uint64_t word = ((s->flow & FLOW_MASK) << SEQ_BITS) + (s->seq->next & SEQ_MASK);
-	uint32_t i;
+	uint64_t low = s->seq->next & SEQ_MASK, word = (s->flow & FLOW_MASK) << SEQ_BITS | low;
+	/* where the bits of a number end they are no longer in order, for this once */
+	uint32_t end = from + (uint32_t)ND_MIN(SEQ_MASK + 1 - low, (uint64_t)(b->n - from)), i;
+	size_t longer = (size_t)s->message_bytes - ND_HEADER_BYTES; /* than a header, at most */
 
-	for (i = from; i < b->n; i++, word++)
-		if (b->iov[i].iov_len != s->message_bytes || get_be64(b->iov[i].iov_base) != word)
+	for (i = from; i < end; i++, word++)
+		if (b->iov[i].iov_len - ND_HEADER_BYTES > longer ||
+		    get_be64(b->iov[i].iov_base) != word)
 			break;
 	return i - from;
 }
@@ -152,7 +154,8 @@ static void take_row(struct nd_frame_state *s, const struct nd_batch *b, uint32_
 	tally->messages += n;
 	tally->unique += n;
 	for (uint32_t i = from; s->message_bytes >= ND_STAMP_BYTES && i < from + n; i++)
-		follow_clock(s, b, i);
+		if (b->iov[i].iov_len >= ND_STAMP_BYTES)
+			follow_clock(s, b, i);
 }
 
 static uint32_t take(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,

@@ -176,7 +176,7 @@ static void a_batch_is_its_messages(void **state)
 			nd_header_put(whole->bytes[i], length, luck == 2 ? 8 : 7, next - 1,
 				      next * 10 + luck);
 			memcpy(one->bytes[i], whole->bytes[i], length);
-			whole->iov[i].iov_len -= luck == 3;
+			whole->iov[i].iov_len -= luck < 6 ? luck : 0;
 			one->iov[i].iov_len = whole->iov[i].iov_len;
 		}
 		for (unsigned i = 0; i < MOST; i++)
