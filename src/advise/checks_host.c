@@ -194,6 +194,20 @@ static enum nd_verdict judge_quota(const struct nd_doctor_facts *f, struct nd_st
 	return cpus == ND_UNKNOWN ? ND_VERDICT_UNKNOWN : ND_VERDICT_FINE;
 }
 
+static enum nd_verdict judge_throttled(const struct nd_doctor_facts *f, struct nd_str *out)
+{
+	if (!isfinite(f->throttled_ratio))
+		return ND_VERDICT_UNKNOWN;
+	if (f->throttled_ratio <= 0) {
+		nd_str_add(out, "no CPU was held back by a quota just now");
+		return ND_VERDICT_FINE;
+	}
+	nd_str_addf(out,
+		    "the control group's quota held CPUs back for %.1f %% of the time just now",
+		    f->throttled_ratio * 100);
+	return ND_VERDICT_WARN;
+}
+
 static enum nd_verdict judge_virtual(const struct nd_doctor_facts *f, struct nd_str *out)
 {
 	if (!f->host.virtualization)
@@ -227,6 +241,17 @@ static enum nd_verdict judge_dropped(const struct nd_doctor_facts *f, struct nd_
 	nd_str_addf(out, "%llu packets found a CPU's backlog full since the start",
 		    (unsigned long long)f->backlog_dropped);
 	return f->backlog_dropped ? ND_VERDICT_NOTE : ND_VERDICT_FINE;
+}
+
+static enum nd_verdict judge_squeezed(const struct nd_doctor_facts *f, struct nd_str *out)
+{
+	if (f->squeezed == ND_UNKNOWN)
+		return ND_VERDICT_UNKNOWN;
+	nd_str_addf(out, "softirqs left packets behind %llu times since the start",
+		    (unsigned long long)f->squeezed);
+	if (f->budget != ND_UNKNOWN)
+		nd_str_addf(out, " (net.core.netdev_budget %llu)", (unsigned long long)f->budget);
+	return f->squeezed ? ND_VERDICT_NOTE : ND_VERDICT_FINE;
 }
 
 static enum nd_verdict judge_udp_full(const struct nd_doctor_facts *f, struct nd_str *out)
@@ -272,13 +297,17 @@ const struct nd_check nd_checks_host[] = {
 	  "Use a machine with CPUs of its own, or repeat and take the best.", false, judge_steal },
 	{ "cpu_limit", "CPU limit", "Threads are stopped when the share is used up: throughput has steps, latency peaks.",
 	  "Raise cpu.max of the control group (container: its CPU limit).", true, judge_quota },
+	{ "throttled", "CPU quota in force", "What is measured now is the quota, in steps of its period.",
+	  "Raise cpu.max of the control group (container: its CPU limit).", false, judge_throttled },
 	{ "virtual", "virtual machine", "Part of the work is done elsewhere and stands in no counter here.",
-	  "Nothing to mend; compare with machines of the same kind.", true, judge_virtual },
+	  "None: compare with machines of the same kind.", true, judge_virtual },
 	{ "smt", "hardware threads", "Two threads of a core share it: busy together they are slower than on two cores.",
 	  "--pin one thread of each core.", true, judge_smt },
 	{ "numa", "memory nodes", "Threads far from the interface pay for each byte.", "--pin auto", true, judge_nodes },
 	{ "backlog_drops", "backlog drops", "A CPU was handed more packets than it could take.",
 	  "More queues or RPS over more CPUs; net.core.netdev_max_backlog.", false, judge_dropped },
+	{ "squeezed", "softirq budget", "More came than a CPU may take at one go: packets waited, and may again.",
+	  "More queues or RPS over more CPUs; net.core.netdev_budget and netdev_budget_usecs.", false, judge_squeezed },
 	{ "udp_drops", "UDP drops", "A reader was too slow, or its buffer too small.",
 	  "Larger buffers (--rcvbuf, net.core.rmem_max), more threads.", false, judge_udp_full },
 	{ NULL, NULL, NULL, NULL, false, NULL }

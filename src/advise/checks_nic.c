@@ -141,8 +141,8 @@ static enum nd_verdict judge_queues(const struct nd_doctor_facts *f, struct nd_s
 
 	if (!is_real(f) || queues == ND_UNKNOWN || cpus == ND_UNKNOWN)
 		return ND_VERDICT_UNKNOWN;
-	nd_str_addf(out, "%llu receive queues, %llu CPUs", (unsigned long long)queues,
-		    (unsigned long long)cpus);
+	nd_str_addf(out, "%llu receive queue%s, %llu CPU%s", (unsigned long long)queues,
+		    queues == 1 ? "" : "s", (unsigned long long)cpus, cpus == 1 ? "" : "s");
 	if (f->limits.queues_max != ND_UNKNOWN && queues < f->limits.queues_max && queues < cpus) {
 		nd_str_addf(out, ", %llu queues could be had",
 			    (unsigned long long)f->limits.queues_max);
@@ -158,7 +158,7 @@ static enum nd_verdict judge_irqs(const struct nd_doctor_facts *f, struct nd_str
 	if (f->irqs_receiving == ND_UNKNOWN || !f->irqs_receiving)
 		return ND_VERDICT_UNKNOWN;
 	nd_str_addf(out,
-		    "%llu receive interrupts, %llu share their CPU with another one, %llu "
+		    "receive interrupts: %llu, of them %llu share their CPU with another one, %llu "
 		    "are far from the interface's node",
 		    (unsigned long long)f->irqs_receiving, (unsigned long long)f->irqs_shared,
 		    (unsigned long long)f->irqs_far);
@@ -183,11 +183,30 @@ static enum nd_verdict judge_rps(const struct nd_doctor_facts *f, struct nd_str 
 
 	if (!is_real(f) || rps == ND_UNKNOWN || queues == ND_UNKNOWN || cpus == ND_UNKNOWN)
 		return ND_VERDICT_UNKNOWN;
-	nd_str_addf(out, "RPS on %llu of %llu queues", (unsigned long long)rps,
+	nd_str_addf(out, "RPS on %llu of %llu receive queues", (unsigned long long)rps,
 		    (unsigned long long)queues);
 	if (rps && queues >= cpus)
 		return ND_VERDICT_WARN; /* a second deal for nothing */
-	return !rps && queues < cpus ? ND_VERDICT_NOTE : ND_VERDICT_FINE;
+	return rps < queues && queues < cpus ? ND_VERDICT_NOTE : ND_VERDICT_FINE;
+}
+
+static enum nd_verdict judge_xps(const struct nd_doctor_facts *f, struct nd_str *out)
+{
+	uint64_t queues = f->nic.tx_queues, xps = f->limits.xps_queues;
+
+	if (!is_real(f) || queues == ND_UNKNOWN)
+		return ND_VERDICT_UNKNOWN;
+	if (queues == 1) {
+		nd_str_add(out, "one transmit queue: there is nothing to choose");
+		return ND_VERDICT_FINE;
+	}
+	if (xps == ND_UNKNOWN)
+		return ND_VERDICT_UNKNOWN;
+	nd_str_addf(out, "XPS on %llu of %llu transmit queues", (unsigned long long)xps,
+		    (unsigned long long)queues);
+	if (xps && xps < queues)
+		return ND_VERDICT_WARN; /* the others' are chosen for no CPU */
+	return xps ? ND_VERDICT_FINE : ND_VERDICT_NOTE;
 }
 
 static enum nd_verdict judge_hash(const struct nd_doctor_facts *f, struct nd_str *out)
@@ -258,6 +277,10 @@ const struct nd_check nd_checks_nic[] = {
 	{ "rps", "receive packet steering",
 	  "With fewer queues than CPUs it is the way to use the others; with enough queues it costs for nothing.",
 	  "Write a mask of CPUs into /sys/class/net/IFACE/queues/rx-N/rps_cpus, or 0.", false, judge_rps },
+	{ "xps", "transmit packet steering",
+	  "CPUs that share a transmit queue wait for its lock; a queue that XPS gives to no CPU is hardly used.",
+	  "netdyno irq spread IFACE --apply, or a mask of CPUs in each /sys/class/net/IFACE/queues/tx-N/xps_cpus.", false,
+	  judge_xps },
 	{ "udp_hash", "hash of UDP", "All flows between two hosts then meet in one queue, however many there are.",
 	  "ethtool -N IFACE rx-flow-hash udp4 sdfn (and udp6)", false, judge_hash },
 	{ "coalescing", "interrupt coalescing", "Each request may wait that long at each end before anybody sees it.",

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks in their order, and the list of what they found. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "advise/int.h"
+
+#define PLACEHOLDER "IFACE"
 
 const struct nd_check *nd_check_at(size_t n)
 {
@@ -51,6 +54,24 @@ size_t nd_findings_count(const struct nd_findings *all, enum nd_verdict verdict)
 	return n;
 }
 
+/* What can be pasted names the interface. */
+static const char *with_name(struct nd_findings *all, const char *mend, const char *nic)
+{
+	nd_auto_str text = { 0 };
+	const char *at, *ret;
+
+	if (!nic || !strstr(mend, PLACEHOLDER))
+		return mend;
+	for (; (at = strstr(mend, PLACEHOLDER)); mend = at + strlen(PLACEHOLDER)) {
+		nd_str_addn(&text, mend, (size_t)(at - mend));
+		nd_str_add(&text, nic);
+	}
+	nd_str_add(&text, mend);
+	ret = nd_str_ok(&text) ? nd_arena_dup(all->arena, nd_str_text(&text)) : NULL;
+	all->failed |= !ret;
+	return ret;
+}
+
 void nd_doctor_judge(const struct nd_doctor_facts *f, bool is_peer, struct nd_findings *all)
 {
 	const struct nd_check *c;
@@ -65,7 +86,7 @@ void nd_doctor_judge(const struct nd_doctor_facts *f, bool is_peer, struct nd_fi
 					  .key = c->key,
 					  .title = c->title,
 					  .why = c->why,
-					  .mend = c->mend,
+					  .mend = with_name(all, c->mend, f->nic.name),
 					  .verdict = c->judge(f, &text) };
 
 		one.text = nd_str_text(&text);

@@ -20,16 +20,18 @@ static const char *place_of(const struct nd_finding *f)
 
 static void put_one(const struct nd_finding *f, struct nd_str *out)
 {
-	nd_auto_str line = { 0 };
+	nd_auto_str line = { 0 }, wrapped = { 0 };
 
 	nd_str_addf(&line, "%s%s: %s", place_of(f), f->title, *f->text ? f->text : "in order");
+	nd_str_wrap(&wrapped, nd_str_text(&line), INDENT, COLUMNS);
 	nd_str_addf(out, "%-*s", (int)INDENT, words[f->verdict]);
-	nd_str_addf(out, "%s\n", nd_str_text(&line));
+	if (wrapped.len > INDENT)
+		nd_str_add(out, nd_str_text(&wrapped) + INDENT);
 	if (f->verdict != ND_VERDICT_NOTE && f->verdict != ND_VERDICT_WARN)
 		return;
 	if (f->why)
 		nd_str_wrap(out, f->why, INDENT, COLUMNS);
-	if (f->mend && f->verdict == ND_VERDICT_WARN) {
+	if (f->mend) {
 		nd_str_reset(&line);
 		nd_str_addf(&line, "mend: %s", f->mend);
 		nd_str_wrap(out, nd_str_text(&line), INDENT, COLUMNS);

@@ -53,7 +53,8 @@ static struct nd_doctor_facts good(void)
 					   .rx_usecs = 20,
 					   .adaptive_rx = 1,
 					   .udp4_ports = 1,
-					   .udp6_ports = 1 };
+					   .udp6_ports = 1,
+					   .xps_queues = 8 };
 	f.irqs_receiving = 8;
 	f.irqs_shared = f.irqs_far = 0;
 	f.irqbalance = 0;
@@ -62,7 +63,7 @@ static struct nd_doctor_facts good(void)
 	f.conntrack_count = 0;
 	f.conntrack_max = 262144;
 	f.idle_latency_us = 2;
-	f.steal_ratio = 0;
+	f.steal_ratio = f.throttled_ratio = 0;
 	f.firewall.known = true;
 	f.rx_missed = f.rx_dropped = f.backlog_dropped = f.squeezed = f.udp_rcvbuf_errors = 0;
 	return f;
@@ -94,6 +95,9 @@ SET(far_irqs, f->irqs_far = 2)
 SET(balanced, f->irqbalance = 1)
 SET(rps_for_nothing, f->limits.rps_queues = 8)
 SET(no_rps, f->nic.rx_queues = 2)
+SET(rps_on_some, f->nic.rx_queues = 4; f->limits.rps_queues = 3)
+SET(no_xps, f->limits.xps_queues = 0)
+SET(xps_on_some, f->limits.xps_queues = 5)
 SET(no_ports, f->limits.udp4_ports = 0)
 SET(slow_irq, f->limits.rx_usecs = 500; f->limits.adaptive_rx = 0)
 SET(shaper, f->nic.qdisc = "netem")
@@ -118,6 +122,8 @@ SET(hpet, f->host.clocksource = "hpet")
 SET(slow_clock, f->host.clock_read_ns = 900)
 SET(stolen, f->steal_ratio = 0.1)
 SET(quota, f->host.cgroup_cpus = 1.5)
+SET(throttled, f->throttled_ratio = 0.25)
+SET(squeezed, f->squeezed = 6; f->budget = 300)
 SET(few_cpus, f->host.cpus_allowed = 2)
 SET(guest, f->host.virtualization = "KVM")
 SET(threads, f->host.smt = 2)
@@ -146,6 +152,9 @@ static const struct row rows[] = {
 	{ "queues", one_queue, NOTE, "1 receive" }, { "irq_placement", shared_irqs, WARN, "3 share" },
 	{ "irq_placement", far_irqs, WARN, "2 are far" },
 	{ "irqbalance", balanced, NOTE, "runs" },   { "rps", rps_for_nothing, WARN, "RPS on 8" },
+	{ "rps", rps_on_some, NOTE, "3 of 4" },     { "xps", no_xps, NOTE, "0 of 8" },
+	{ "xps", xps_on_some, WARN, "5 of 8" },     { "throttled", throttled, WARN, "25.0 %" },
+	{ "squeezed", squeezed, NOTE, "6 times" },
 	{ "rps", no_rps, NOTE, "0 of 2" },          { "udp_hash", no_ports, WARN, "addresses alone" },
 	{ "coalescing", slow_irq, NOTE, "500 us" }, { "qdisc", shaper, WARN, "netem" },
 	{ "missed", missed, NOTE, "9 packets" },    { "congestion_control", reno, NOTE, "reno" },
@@ -227,7 +236,7 @@ static void test_judge(void **state)
 {
 	struct nd_doctor_facts f = good();
 	struct nd_arena a = { 0 };
-	struct nd_findings here = { .arena = &a }, peer = { .arena = &a };
+	struct nd_findings here = { .arena = &a }, peer = { .arena = &a }, named = { .arena = &a };
 	struct nd_doctor_ask ask = { .all = false };
 	nd_auto_str out = { 0 };
 
@@ -237,6 +246,15 @@ static void test_judge(void **state)
 	nd_doctor_judge(&f, false, &here);
 	assert_int_equal(nd_findings_count(&here, WARN), 1);
 	assert_int_equal(nd_findings_count(&here, NOTE), 1);
+	f.nic.rx_ring = 256;
+	nd_doctor_judge(&f, false, &named);
+	nd_doctor_text(&ask, &named, &out); /* what can be pasted has the interface's name in it */
+	assert_non_null(strstr(nd_str_text(&out), "mend: ethtool -G eth0 rx MAXIMUM"));
+	assert_non_null(
+		strstr(nd_str_text(&out), "mend: Stop it for the test")); /* of a note, too */
+	assert_null(strstr(nd_str_text(&out), "IFACE"));
+	nd_str_reset(&out);
+	f.nic.rx_ring = 1024;
 	nd_doctor_text(&ask, &here, &out);
 	assert_non_null(
 		strstr(nd_str_text(&out), "WARNING   receive buffers: net.core.rmem_max is"));
@@ -254,6 +272,7 @@ static void test_judge(void **state)
 	nd_doctor_text(&ask, &peer, &out);
 	assert_non_null(strstr(nd_str_text(&out), "peer's receive buffers"));
 	nd_findings_done(&here);
+	nd_findings_done(&named);
 	nd_findings_done(&peer);
 	nd_arena_done(&a);
 }
