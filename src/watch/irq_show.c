@@ -78,6 +78,34 @@ static void find_shared(const struct nd_irq_view *v, struct nd_str *out)
 			    (unsigned long long)far, (long long)v->nic.numa_node);
 }
 
+/* What could not be read: the columns alone would not say why they are empty. */
+static void find_unread(const struct nd_irq_view *v, struct nd_str *out)
+{
+	const struct nd_irq *irq = v->irqs.v;
+	uint64_t i, allowed = 0, effective = 0;
+
+	for (i = 0; i < v->irqs.n; i++) {
+		allowed += irq[i].allowed != NULL;
+		effective += irq[i].effective != NULL;
+	}
+	if (allowed < v->irqs.n)
+		nd_str_addf(out,
+			    "/proc/irq/N/smp_affinity_list cannot be read of %llu of %llu "
+			    "interrupts\n",
+			    (unsigned long long)(v->irqs.n - allowed),
+			    (unsigned long long)v->irqs.n);
+	if (effective < v->irqs.n)
+		nd_str_addf(out,
+			    "/proc/irq/N/effective_affinity_list cannot be read of %llu of "
+			    "%llu interrupts: which CPU serves them is not known\n",
+			    (unsigned long long)(v->irqs.n - effective),
+			    (unsigned long long)v->irqs.n);
+	if (!v->places.n)
+		nd_str_add(out,
+			   "/sys/devices/system/cpu cannot be read: which CPUs are online, and "
+			   "on which node, is not known\n");
+}
+
 static void find_odd(const struct nd_irq_view *v, struct nd_str *out)
 {
 	const struct nd_nic_limits *l = &v->limits;
@@ -99,6 +127,7 @@ static void find_odd(const struct nd_irq_view *v, struct nd_str *out)
 			    "the hash of UDP leaves ports out: flows between two hosts meet in one "
 			    "queue (ethtool -N %s rx-flow-hash udp4 sdfn)\n",
 			    v->ask->name);
+	find_unread(v, out);
 	if (!v->irqs.n)
 		nd_str_add(out, "no interrupt of this interface was found: it is virtual, or /sys "
 				"and /proc/interrupts do not tell\n");

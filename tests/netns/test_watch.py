@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -208,3 +209,75 @@ def test_irq_of_this_machine(netdyno):
     assert p.returncode == 1 and "lo" in p.stderr
     p = subprocess.run([netdyno, "irq", "turn", "lo"], capture_output=True, text=True, timeout=20)
     assert p.returncode == 2 and "show, spread, restore" in p.stderr
+
+
+def affinities(rows):
+    return {row["irq"]: open(f"/proc/irq/{row['irq']}/smp_affinity_list", encoding="ascii").read().strip()
+            for row in rows}
+
+
+def movable():
+    """An interface of this machine with interrupts of queues, and why there is none."""
+    for name in sorted(os.listdir("/sys/class/net")):
+        if os.path.exists(f"/sys/class/net/{name}/device"):
+            return name, ""
+    return None, "no interface here has a device behind it"
+
+
+@pytest.mark.plain
+def test_irq_spread_and_restore_here(netdyno, tmp_path):
+    """This machine's own device: spread, verified, and every setting back as it was, whatever happens between."""
+    nic, why = movable()
+    if not nic:
+        pytest.skip(why)
+
+    def irq(*args, code=0):
+        p = subprocess.run([netdyno, "irq", *args], capture_output=True, text=True, timeout=20)
+        assert p.returncode == code, p.stdout + p.stderr
+        return p.stdout
+
+    rows = [r for r in json.loads(irq("show", nic, "-o", "json"))["interrupts"] if r["way"] != "control"]
+    if not rows:
+        pytest.skip(f"{nic} has no interrupt of a queue")
+    if subprocess.run(["pidof", "irqbalance"], capture_output=True, check=False).returncode == 0:
+        pytest.skip("irqbalance runs: it would be in the way of putting them back exactly")
+    before = affinities(rows)
+    masks = {path: path.read_text() for path in pathlib.Path(f"/sys/class/net/{nic}/queues").glob("*/*ps_cpus")
+             if readable(path)}
+    for number, value in before.items():  # what is in force, written once more: can it be set at all?
+        try:
+            with open(f"/proc/irq/{number}/smp_affinity_list", "w", encoding="ascii") as f:
+                f.write(value)
+        except OSError as e:
+            pytest.skip(f"interrupt {number} of {nic} cannot be set here: {e.strerror}")
+    cpu = str(min(os.sched_getaffinity(0)))
+    state = str(tmp_path / "state")
+    try:
+        shown = irq("spread", nic, "--cpus", cpu, "--state", state)
+        assert affinities(rows) == before and not os.path.exists(state), "a dry run wrote"
+        if "so already" in shown:
+            pytest.skip(f"all interrupts of {nic} are on CPU {cpu} already")
+        done = irq("spread", nic, "--cpus", cpu, "--state", state, "--apply")
+        assert "failed" not in done
+        assert set(affinities(rows).values()) == {cpu}
+        assert "so already" in irq("spread", nic, "--cpus", cpu, "--state", state, "--apply")
+        assert "is as it was" in irq("restore", nic, "--state", state, "--apply")
+        assert affinities(rows) == before
+        assert {path: path.read_text() for path in masks} == masks
+        assert not os.path.exists(state)
+    finally:
+        for number, value in before.items():
+            if affinities([{"irq": number}])[number] != value:
+                with open(f"/proc/irq/{number}/smp_affinity_list", "w", encoding="ascii") as f:
+                    f.write(value)
+        for path, text in masks.items():
+            if path.read_text() != text:
+                path.write_text(text)
+
+
+def readable(path):
+    try:
+        path.read_text()
+    except OSError:
+        return False  # of one queue alone it cannot be
+    return True

@@ -293,6 +293,85 @@ static void test_refused_writes(void **state)
 	tree_end();
 }
 
+struct device {
+	const char *label, *to, *words;
+};
+
+/* Writes that the kernel refuses, by files that refuse alike. */
+static const struct device devices[] = {
+	{ "managed by the kernel: EIO", "/proc/self/mem", "the kernel manages this interrupt" },
+	{ "vectors used up: ENOSPC", "/dev/full", "no interrupt vector left" },
+};
+
+static void test_kernel_refuses(void **state)
+{
+	const struct tree_machine m = TREE_VIRTIO;
+	struct nd_irq_ask ask = { .action = ND_IRQ_SPREAD, .name = "eth0", .apply = true };
+	static struct run r;
+	char path[PATH_MAX], victim[PATH_MAX + 64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(devices); i++) {
+		print_message("[%s]\n", devices[i].label);
+		tree_make(&m);
+		state_file(path, sizeof(path));
+		ask.state = path;
+		(void)snprintf(victim, sizeof(victim), "%s/proc/irq/41/smp_affinity_list",
+			       tree_root);
+		assert_int_equal(unlink(victim), 0);
+		assert_int_equal(symlink(devices[i].to, victim), 0);
+		tree_put("proc/99/comm", "irqbalance\n");
+		run(&ask, &r);
+		assert_int_equal(r.r, -EIO);
+		assert_non_null(strstr(r.out, "irqbalance runs and will move them again"));
+		assert_non_null(strstr(r.out, devices[i].words));
+		assert_non_null(strstr(r.err.text, "1 of "));
+		expect("proc/irq/42/smp_affinity_list", "2"); /* the others are made */
+		ask.action = ND_IRQ_RESTORE;
+		run(&ask, &r); /* what was never changed is not in the way of the rest */
+		expect("proc/irq/42/smp_affinity_list", "0-7");
+		ask.action = ND_IRQ_SPREAD;
+		tree_end();
+	}
+}
+
+static void unreadable(const char *at)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", tree_root, at);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0755), 0); /* root reads a file whatever its mode */
+}
+
+/* Sources that cannot be read are named; the rest is shown. */
+static void test_unreadable(void **state)
+{
+	const struct tree_machine m = TREE_VIRTIO;
+	struct nd_irq_ask ask = { .action = ND_IRQ_SHOW, .name = "eth0" };
+	static struct run r;
+
+	(void)state;
+	tree_make(&m);
+	unreadable("proc/irq/38/smp_affinity_list");
+	unreadable("proc/irq/38/effective_affinity_list");
+	unreadable("proc/irq/40/effective_affinity_list");
+	unreadable("sys/devices/system/cpu/online");
+	run(&ask, &r);
+	assert_int_equal(r.r, 0);
+	assert_non_null(strstr(r.out, "smp_affinity_list cannot be read of 1 of 9 interrupts"));
+	assert_non_null(strstr(r.out, "effective_affinity_list cannot be read of 2 of 9"));
+	assert_non_null(strstr(r.out, "/sys/devices/system/cpu cannot be read"));
+	assert_non_null(strstr(r.out, "virtio2-output.3"));
+	ask.format = ND_LOCAL_JSON;
+	run(&ask, &r);
+	assert_int_equal(r.r, 0);
+	assert_non_null(strstr(r.out, "\"allowed\": null"));
+	assert_non_null(strstr(r.out, "cannot be read of 1 of 9 interrupts"));
+	tree_end();
+}
+
 struct refusal {
 	const char *label;
 	struct nd_irq_ask ask;
@@ -385,6 +464,8 @@ int main(void)
 		cmocka_unit_test(test_restore_by_name),
 		cmocka_unit_test(test_broken_states),
 		cmocka_unit_test(test_refused_writes),
+		cmocka_unit_test(test_kernel_refuses),
+		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_show),
 	};
