@@ -480,6 +480,9 @@ static void since_queues(const struct nd_os_detail *then, struct nd_os_detail *d
 			    then->queue[(i + k) % then->queues].is_tx == q->is_tx &&
 			    then->queue[(i + k) % then->queues].queue == q->queue)
 				was = &then->queue[(i + k) % then->queues];
+		if (was && (nd_os_fell_too_far(q->packets, was->packets) ||
+			    nd_os_fell_too_far(q->bytes, was->bytes)))
+			was = NULL; /* it began anew: none of its counts is to be believed */
 		q->packets = was ? nd_os_delta(q->packets, was->packets) : ND_UNKNOWN;
 		q->bytes = was ? nd_os_delta(q->bytes, was->bytes) : ND_UNKNOWN;
 		q->drops = was ? nd_os_delta(q->drops, was->drops) : ND_UNKNOWN;

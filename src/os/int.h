@@ -60,6 +60,8 @@ const char *nd_os_read(struct nd_os *os, int fd);
 void nd_os_sample_init(struct nd_os_sample *s);
 /** nd_os_delta() - difference of two counts, by the rules of nd_os_since(). */
 uint64_t nd_os_delta(uint64_t now, uint64_t then);
+/** nd_os_fell_too_far() - does a count begin anew? Further back than a wrap explains. */
+bool nd_os_fell_too_far(uint64_t now, uint64_t then);
 
 /* ---- text.c */
 

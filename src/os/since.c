@@ -177,6 +177,21 @@ static struct nd_nic *name_nic(struct nd_os_sample *s, const struct nd_nic *n)
 	return ret;
 }
 
+bool nd_os_fell_too_far(uint64_t now, uint64_t then)
+{
+	return now != ND_UNKNOWN && then != ND_UNKNOWN && nd_os_delta(now, then) == ND_UNKNOWN;
+}
+
+/* One count that fell further than a wrap explains, and none of the others is to be believed: bytes below 2^32 pass for
+ * wrapped ones when they begin anew, the packets that they came in do not, and the other way round. */
+static bool began_anew(const struct nd_nic *now, const struct nd_nic *then)
+{
+	return nd_os_fell_too_far(now->rx_packets, then->rx_packets) ||
+	       nd_os_fell_too_far(now->rx_bytes, then->rx_bytes) ||
+	       nd_os_fell_too_far(now->tx_packets, then->tx_packets) ||
+	       nd_os_fell_too_far(now->tx_bytes, then->tx_bytes);
+}
+
 /* Those that are there now come first, so that a name finds them before one that is gone. */
 static int since_nics(const struct nd_os_sample *now, const struct nd_os_sample *then,
 		      struct nd_os_sample *ret)
@@ -196,7 +211,7 @@ static int since_nics(const struct nd_os_sample *now, const struct nd_os_sample 
 		before = same_nic(then, n);
 		d = name_nic(ret, n);
 		d->qdisc_backlog_packets = n->qdisc_backlog_packets;
-		if (before)
+		if (before && !began_anew(n, before))
 			subtract(n, before, d, NIC_COUNTS, NIC_LEVELS);
 	}
 	for (i = 0; i < then->nics; i++)

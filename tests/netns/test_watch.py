@@ -8,6 +8,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -173,6 +174,64 @@ def test_interfaces_come_go_and_change_their_name(pair, netdyno):
     assert first["known"] is False and first["rx_packets_per_s"] is None
 
 
+def numbers(text):
+    """Every number that stands alone in rows of an interface v0."""
+    rows = [line for line in text.splitlines() if re.search(r"\bv0\b", line)]
+    if rows and rows[0].startswith("{"):
+        parts = [nic for line in rows for nic in json.loads(line)["network"]["net-dev"] if nic["iface"] == "v0"]
+        return [value for nic in parts for value in nic.values() if not isinstance(value, str)]
+    return [float(word) for row in rows for word in re.split(r"[\s,]+", row) if re.fullmatch(r"\d+(\.\d+)?", word)]
+
+
+@pytest.mark.limit(120)
+def test_nothing_absurd_in_any_layout(pair, netdyno):
+    """One interface is pulled out, made anew under the same name and index, moved to another namespace and back,
+    while packets pass it: no layout ever shows more than there were."""
+    host, other = pair.b, pair.a
+    layouts = [["-v"], ["--sar"], ["-o", "csv"], ["--sar", "-o", "json-lines"]]
+    shows = [watch(host, netdyno, "-i", "100ms", *layout) for layout in layouts]
+    rows = watch(host, netdyno, "-i", "100ms", "-o", "json-lines")
+
+    def samples():
+        lines = [json.loads(line) for line in rows.stdout.splitlines() if line.endswith("}")]
+        return [line for line in lines if line["event"] == "sample"]
+
+    def until(there):
+        n = len(samples())
+        poll(f"v0 {'there' if there else 'gone'}", lambda: len(samples()) >= n + 2 and
+             ("v0" in {i["iface"] for i in samples()[-1]["interfaces"]}) == there, 15)
+
+    rows.wait_line('"event":"sample"', 10)
+    packets = 200
+    for turn in range(3):
+        host.ip(f"link add v0 index 900 type veth peer name v1 netns {other.ns}", "addr add 10.99.0.1/24 dev v0",
+                "link set v0 up")
+        other.ip("addr add 10.99.0.2/24 dev v1", "link set v1 up")
+        other.run(["ping", "-f", "-q", "-c", packets, "-s", "1000", "10.99.0.1"], timeout=30, check=True)
+        until(there=True)
+        if turn == 0:  # pulled out and there again, with fewer counts and the same index, between two looks
+            host.ip("link del v0", f"link add v0 index 900 type veth peer name v1 netns {other.ns}")
+            until(there=True)
+        elif turn == 1:
+            host.ip(f"link set v0 netns {other.ns} name v9")
+            until(there=False)
+            other.ip(f"link set v9 netns {host.ns} name v0")
+            until(there=True)
+        host.ip("link del v0")
+        until(there=False)
+    for proc in [*shows, rows]:
+        stop(proc)
+    seen = [i for s in samples() for i in s["interfaces"] if i["iface"] == "v0"]
+    assert any(i["known"] is False for i in seen)
+    total = sum(i["rx_packets"] or 0 for i in seen)
+    assert total <= 3 * (packets + 60), "counted twice"
+    for proc, layout in zip(shows, layouts):
+        values = numbers(proc.stdout)
+        assert values, layout
+        # A moment's rate: 200 packets of 1042 bytes in no less than 1 ms, in bits.
+        assert max(values) < 200 * 1042 * 8 * 1000 * 2, layout
+
+
 def test_a_reader_that_leaves(netdyno):
     p = subprocess.run(["sh", "-c", f"'{netdyno}' watch -i 100ms | head -1"], capture_output=True, text=True,
                        timeout=20)
@@ -189,6 +248,20 @@ def test_it_costs_little(pair, netdyno):
     system = re.findall(r"(\d+)m([\d.]+)s", done.stdout)[3]
     cost = int(minutes) * 60 + float(seconds) + int(system[0]) * 60 + float(system[1])
     assert cost / 20 < 0.005 * (1 if not os.environ.get("NETDYNO_SAN") else 20)
+
+
+@pytest.mark.plain
+@pytest.mark.limit(90)
+def test_what_a_second_costs(pair, netdyno):
+    """Ten intervals of one second with eight interfaces, by what the kernel charged the process for them. The bound is
+    half a percent of a core, and as much again for a machine three times slower and for starting up."""
+    for n in range(3):
+        pair.b.ip(f"link add t{n} type veth peer name u{n}")
+    assert len(pair.b.run(["ls", "/sys/class/net"], check=True).stdout.split()) >= 1
+    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+            "r = resource.getrusage(resource.RUSAGE_CHILDREN); print(r.ru_utime + r.ru_stime)")
+    done = pair.b.run([sys.executable, "-c", code, netdyno, "watch", "-i", "1s", "-n", "10"], timeout=60, check=True)
+    assert float(done.stdout) / 10 < 0.005 * 3
 
 
 @pytest.mark.parametrize("args, words", [

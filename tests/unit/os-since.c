@@ -130,6 +130,58 @@ static void since(const char *now_tree, const char *then_tree, struct nd_os_samp
 	nd_os_sample_done(&then);
 }
 
+struct nic_case {
+	const char *label;
+	struct nd_nic then, now;
+	uint64_t rx_packets, rx_bytes, tx_bytes;
+};
+
+#define NIC(rp, rb, tp, tb)                                                      \
+	{                                                                        \
+		.ifindex = 3, .name = "n", .rx_packets = (rp), .rx_bytes = (rb), \
+		.tx_packets = (tp), .tx_bytes = (tb)                             \
+	}
+
+/* clang-format off */
+static const struct nic_case nics[] = {
+	{ "it goes on", NIC(10, 1000, 5, 500), NIC(30, 3000, 6, 600), 20, 2000, 100 },
+	{ "32 bits of bytes wrap", NIC(10, TWO_32 - 100, 5, 500), NIC(30, 1900, 6, 600), 20, 2000, 100 },
+	{ "of both ways", NIC(10, TWO_32 - 100, 5, TWO_32 - 1), NIC(30, 1900, 6, 99), 20, 2000, 100 },
+	{ "of packets alone", NIC(TWO_32 - 5, 7ull << 40, 5, 500), NIC(15, (7ull << 40) + 2000, 6, 600), 20, 2000, 100 },
+	{ "bytes below 2^32 begin anew: no wrap", NIC(3000000, 4200000000, 5, 500), NIC(1, 60, 0, 0), UNKNOWN, UNKNOWN,
+	  UNKNOWN },
+	{ "one way has gone further since", NIC(3000000, 4200000000, 5, 500), NIC(1, 60, 900, 90000),
+	  UNKNOWN, UNKNOWN, UNKNOWN },
+	{ "sent more since, with fewer bytes", NIC(0, 0, 5, 5000), NIC(0, 0, 20, 1200), UNKNOWN, UNKNOWN, UNKNOWN },
+	{ "64 bits fell", NIC(1ull << 40, 1ull << 50, 5, 500), NIC(0, 0, 5, 500), UNKNOWN, UNKNOWN, UNKNOWN },
+	{ "idle", NIC(10, 1000, 5, 500), NIC(10, 1000, 5, 500), 0, 0, 0 },
+};
+
+/* clang-format on */
+
+static void interfaces_that_begin_anew(void **state)
+{
+	struct nd_os_sample then, now, d;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(nics); i++) {
+		struct nd_nic before = nics[i].then, after = nics[i].now;
+
+		print_message("[%s]\n", nics[i].label);
+		nd_os_sample_init(&then);
+		nd_os_sample_init(&now);
+		then.nics = now.nics = 1;
+		then.nic = &before;
+		now.nic = &after;
+		assert_int_equal(nd_os_since(&now, &then, &d), 0);
+		assert_int_equal(d.nic[0].rx_packets, nics[i].rx_packets);
+		assert_int_equal(d.nic[0].rx_bytes, nics[i].rx_bytes);
+		assert_int_equal(d.nic[0].tx_bytes, nics[i].tx_bytes);
+		nd_os_sample_done(&d);
+	}
+}
+
 static void tells_wraps_from_resets(void **state)
 {
 	uint64_t d;
@@ -243,6 +295,7 @@ static void goes_by_index(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(interfaces_that_begin_anew),
 		cmocka_unit_test(tells_wraps_from_resets),
 		cmocka_unit_test(subtracts_every_figure),
 		cmocka_unit_test(matches_cpus),
