@@ -143,17 +143,16 @@ static void take_qstat(struct nd_queue_count *q, const struct nd_os_attr *a)
 	}
 }
 
-static int take_qstats(void *ctx, const char *body, size_t len)
+int nd_os_take_qstats(void *ctx, const char *body, size_t len)
 {
 	const char *p = body + GENL_HDRLEN;
 	size_t left = len - GENL_HDRLEN;
-	struct taking *t = ctx;
 	struct nd_queue_count *q;
 	struct nd_os_attr a;
 
 	if (len < GENL_HDRLEN)
 		return -EBADMSG;
-	q = add_queue(t->ret);
+	q = add_queue(ctx);
 	if (!q)
 		return -ENOMEM;
 	while (nd_os_attr_next(&p, &left, &a)) {
@@ -184,8 +183,8 @@ static int ask_netdev(struct taking *t)
 	struct nd_os_request q = { .flags = NLM_F_DUMP,
 				   .body = &body,
 				   .len = sizeof(body),
-				   .take = take_qstats,
-				   .ctx = t };
+				   .take = nd_os_take_qstats,
+				   .ctx = t->ret };
 	int r;
 
 	if (!t->os->netdev_asked)
@@ -334,9 +333,8 @@ static int take_header(struct nd_os_detail *d, const char *text)
 	return 0;
 }
 
-static int add_irq(struct taking *t, const struct nd_irq_count *row, const uint64_t *counts)
+static int add_irq(struct nd_os_detail *d, const struct nd_irq_count *row, const uint64_t *counts)
 {
-	struct nd_os_detail *d = t->ret;
 	struct nd_irq_count *rows = room(d->irq, d->irqs, sizeof(*rows));
 	uint64_t *more;
 
@@ -352,13 +350,8 @@ static int add_irq(struct taking *t, const struct nd_irq_count *row, const uint6
 	return 0;
 }
 
-struct line_owner {
-	uint32_t line;
-	uint64_t ifindex;
-};
-
 /* Interrupts of all wanted interfaces; /proc/interrupts is read once behind it. */
-static size_t owners(struct taking *t, struct line_owner *ret, size_t max)
+static size_t owners(struct taking *t, struct nd_os_line_owner *ret, size_t max)
 {
 	uint32_t lines[LINES_MAX], i;
 	size_t n = 0, k, got;
@@ -372,49 +365,55 @@ static size_t owners(struct taking *t, struct line_owner *ret, size_t max)
 			continue;
 		got = nd_os_nic_lines(t->os, nic->name, lines, ND_COUNTOF(lines));
 		for (k = 0; k < got && n < max; k++)
-			ret[n++] = (struct line_owner){ lines[k], nic->ifindex };
+			ret[n++] = (struct nd_os_line_owner){ lines[k], nic->ifindex };
 	}
 	return n;
 }
 
-static int take_line(struct taking *t, const char *line, const struct line_owner *owner, size_t n,
-		     uint64_t *counts)
+static int take_line(struct nd_os_detail *d, const char *line, const struct nd_os_line_owner *owner,
+		     size_t n, uint64_t *counts)
 {
 	struct nd_irq_count row = { .count = 0 };
 	struct nd_os_word name;
 	uint32_t number;
 	size_t used, i, k;
 
-	used = nd_os_irq_line(line, &number, &name, counts, t->ret->cpus);
+	used = nd_os_irq_line(line, &number, &name, counts, d->cpus);
 	for (i = 0; used && i < n; i++)
 		if (owner[i].line == number)
 			break;
 	if (!used || i == n)
 		return 0;
-	for (k = used; k < t->ret->cpus; k++)
+	for (k = used; k < d->cpus; k++)
 		counts[k] = ND_UNKNOWN;
 	for (k = 0; k < used; k++)
 		row.count += counts[k] == ND_UNKNOWN ? 0 : counts[k];
 	row.ifindex = owner[i].ifindex;
 	row.number = number;
-	memcpy(row.name, name.at, ND_MIN(name.len, sizeof(row.name) - 1));
-	return add_irq(t, &row, counts);
+	if (name.len) /* a line may end behind its counts */
+		memcpy(row.name, name.at, ND_MIN(name.len, sizeof(row.name) - 1));
+	return add_irq(d, &row, counts);
+}
+
+int nd_os_parse_irqs(const char *text, const struct nd_os_line_owner *owner, size_t n,
+		     struct nd_os_detail *d)
+{
+	uint64_t counts[ND_OS_CPUS_MAX];
+	const char *line;
+	int r = take_header(d, text);
+
+	for (line = nd_os_line(text); r == 0 && d->cpus && line; line = nd_os_line(line))
+		r = take_line(d, line, owner, n, counts);
+	return r;
 }
 
 static int ask_interrupts(struct taking *t)
 {
-	struct line_owner owner[LINES_MAX];
-	uint64_t counts[ND_OS_CPUS_MAX];
+	struct nd_os_line_owner owner[LINES_MAX];
 	size_t n = owners(t, owner, ND_COUNTOF(owner));
-	const char *text = n ? nd_os_text(t->os, ND_OS_INTERRUPTS) : NULL, *line;
-	int r;
+	const char *text = n ? nd_os_text(t->os, ND_OS_INTERRUPTS) : NULL;
 
-	if (!text)
-		return 0;
-	r = take_header(t->ret, text);
-	for (line = nd_os_line(text); r == 0 && t->ret->cpus && line; line = nd_os_line(line))
-		r = take_line(t, line, owner, n, counts);
-	return r;
+	return text ? nd_os_parse_irqs(text, owner, n, t->ret) : 0;
 }
 
 /* ---- all of it */
@@ -489,19 +488,45 @@ static void since_queues(const struct nd_os_detail *then, struct nd_os_detail *d
 	}
 }
 
+/* Rows stand where they stood, nearly always: there it is looked first. */
+static const struct nd_limit_count *limit_then(const struct nd_os_detail *then,
+					       const struct nd_limit_count *row, uint32_t at)
+{
+	const struct nd_limit_count *was;
+	uint32_t k;
+
+	for (k = 0; k < then->limits; k++) {
+		was = &then->limit[(at + k) % then->limits];
+		if (was->ifindex == row->ifindex && !strcmp(was->name, row->name))
+			return was;
+	}
+	return NULL;
+}
+
 static void since_limits(const struct nd_os_detail *then, struct nd_os_detail *d)
 {
-	uint32_t i, k;
+	const struct nd_limit_count *was;
+	uint32_t i;
 
 	for (i = 0; i < d->limits; i++) {
-		for (k = 0; k < then->limits; k++)
-			if (then->limit[k].ifindex == d->limit[i].ifindex &&
-			    !strcmp(then->limit[k].name, d->limit[i].name))
-				break;
-		d->limit[i].count = k < then->limits
-					    ? nd_os_delta(d->limit[i].count, then->limit[k].count)
-					    : ND_UNKNOWN;
+		was = limit_then(then, &d->limit[i], i);
+		d->limit[i].count = was ? nd_os_delta(d->limit[i].count, was->count) : ND_UNKNOWN;
 	}
+}
+
+/* Counts by CPU. NULL: it was not there. */
+static const uint64_t *irq_then(const struct nd_os_detail *then, const struct nd_irq_count *row,
+				uint32_t at)
+{
+	uint32_t k, place;
+
+	for (k = 0; k < then->irqs; k++) {
+		place = (at + k) % then->irqs;
+		if (then->irq[place].number == row->number &&
+		    !strcmp(then->irq[place].name, row->name))
+			return then->irq_cpu + (size_t)place * then->cpus;
+	}
+	return NULL;
 }
 
 /* CPUs that came or went change the columns: that interval is not told. */
@@ -509,21 +534,16 @@ static void since_irqs(const struct nd_os_detail *then, struct nd_os_detail *d)
 {
 	bool same = then->cpus == d->cpus &&
 		    (!d->cpus || !memcmp(then->cpu, d->cpu, d->cpus * sizeof(*d->cpu)));
+	const uint64_t *was;
 	uint64_t *counts, sum, v;
-	uint32_t i, k, c;
+	uint32_t i, c;
 
 	for (i = 0; i < d->irqs; i++) {
 		counts = d->irq_cpu + (size_t)i * d->cpus;
+		was = same ? irq_then(then, &d->irq[i], i) : NULL;
 		sum = 0;
-		for (k = 0; same && k < then->irqs; k++)
-			if (then->irq[k].number == d->irq[i].number &&
-			    !strcmp(then->irq[k].name, d->irq[i].name))
-				break;
 		for (c = 0; c < d->cpus; c++) {
-			v = same && k < then->irqs
-				    ? nd_os_delta(counts[c],
-						  then->irq_cpu[(size_t)k * then->cpus + c])
-				    : ND_UNKNOWN;
+			v = was ? nd_os_delta(counts[c], was[c]) : ND_UNKNOWN;
 			counts[c] = v;
 			sum = sum == ND_UNKNOWN || v == ND_UNKNOWN ? ND_UNKNOWN : sum + v;
 		}

@@ -81,18 +81,12 @@ static int take_machine(const char *name, const struct nd_os_ethtool *to)
 	return r < 0 ? r : 0;
 }
 
-/* Lines "name: value", as the program of that name prints them. */
-static int take_tree(struct nd_os *os, const char *name, const struct nd_os_ethtool *to)
+int nd_os_parse_ethtool(const char *text, const struct nd_os_ethtool *to)
 {
-	nd_auto_free char *text = malloc(ND_OS_FILE_BYTES / 16);
 	const char *line, *colon, *p;
 	char key[64];
 	int r = 0;
 
-	if (!text)
-		return -ENOMEM;
-	if (!nd_os_peek(os, text, ND_OS_FILE_BYTES / 16, "ethtool-S/%s", name))
-		return -EOPNOTSUPP;
 	for (line = text; r >= 0 && line; line = nd_os_line(line)) {
 		line += strspn(line, " \t");
 		colon = strchr(line, ':');
@@ -105,6 +99,17 @@ static int take_tree(struct nd_os *os, const char *name, const struct nd_os_etht
 		r = to->take(to->ctx, key, nd_os_next_u64(&p));
 	}
 	return r < 0 ? r : 0;
+}
+
+static int take_tree(struct nd_os *os, const char *name, const struct nd_os_ethtool *to)
+{
+	nd_auto_free char *text = malloc(ND_OS_FILE_BYTES / 16);
+
+	if (!text)
+		return -ENOMEM;
+	if (!nd_os_peek(os, text, ND_OS_FILE_BYTES / 16, "ethtool-S/%s", name))
+		return -EOPNOTSUPP;
+	return nd_os_parse_ethtool(text, to);
 }
 
 int nd_os_ethtool(struct nd_os *os, const char *name, const struct nd_os_ethtool *to)

@@ -24,7 +24,7 @@ static uint32_t big_endian(const struct nd_os_attr *a)
 	return ntohl(v);
 }
 
-static int take_chain(void *ctx, const char *body, size_t len)
+int nd_os_take_chain(void *ctx, const char *body, size_t len)
 {
 	struct nd_os_attr a, hook = { 0 }, number, table = { 0 }, name = { 0 };
 	struct nd_firewall *f = ctx;
@@ -67,7 +67,7 @@ void nd_os_firewall(struct nd_os *os, struct nd_firewall *ret)
 				   .flags = NLM_F_DUMP,
 				   .body = &all,
 				   .len = sizeof(all),
-				   .take = take_chain,
+				   .take = nd_os_take_chain,
 				   .ctx = ret };
 	char text[256];
 
@@ -80,7 +80,7 @@ void nd_os_firewall(struct nd_os *os, struct nd_firewall *ret)
 }
 
 /* Columns: interface, destination, gateway, flags, ... */
-static bool from_ipv4(const char *text, char *ret, size_t size)
+bool nd_os_route_ipv4(const char *text, char *ret, size_t size)
 {
 	struct nd_os_word nic, destination, skipped, flags;
 	const char *line, *p;
@@ -101,7 +101,7 @@ static bool from_ipv4(const char *text, char *ret, size_t size)
 }
 
 /* Destination and its length come first, the interface last. */
-static bool from_ipv6(const char *text, char *ret, size_t size)
+bool nd_os_route_ipv6(const char *text, char *ret, size_t size)
 {
 	struct nd_os_word address, bits, nic = { 0 };
 	const char *line, *p;
@@ -126,8 +126,9 @@ bool nd_os_default_nic(struct nd_os *os, char *ret, size_t size)
 {
 	char text[ROUTE_BYTES];
 
-	if (nd_os_peek(os, text, sizeof(text), "proc/net/route") && from_ipv4(text, ret, size))
+	if (nd_os_peek(os, text, sizeof(text), "proc/net/route") &&
+	    nd_os_route_ipv4(text, ret, size))
 		return true;
 	return nd_os_peek(os, text, sizeof(text), "proc/net/ipv6_route") &&
-	       from_ipv6(text, ret, size);
+	       nd_os_route_ipv6(text, ret, size);
 }

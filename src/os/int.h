@@ -3,6 +3,7 @@
 #ifndef ND_OS_INT_H
 #define ND_OS_INT_H
 
+#include "os/detail.h"
 #include "os/os.h"
 
 #define ND_OS_CPUS_MAX   4096u
@@ -151,6 +152,8 @@ struct nd_os_ethtool {
 
 /** nd_os_ethtool() - a driver's own counters; a copied tree has them in ethtool-S/NAME. -EOPNOTSUPP. */
 ND_MUST_CHECK int nd_os_ethtool(struct nd_os *os, const char *name, const struct nd_os_ethtool *to);
+/** nd_os_parse_ethtool() - lines "name: value", as the program of that name prints them. */
+int nd_os_parse_ethtool(const char *text, const struct nd_os_ethtool *to);
 /** nd_os_queue_counter() - is @name a queue's count of packets, bytes or drops? */
 bool nd_os_queue_counter(const char *name, bool *ret_is_tx, uint64_t *ret_queue, char *ret_what);
 
@@ -162,6 +165,27 @@ size_t nd_os_nic_lines(struct nd_os *os, const char *name, uint32_t *ret, size_t
  * column. Return: columns with a count, 0: another line. */
 size_t nd_os_irq_line(const char *line, uint32_t *ret_number, struct nd_os_word *ret_name,
 		      uint64_t *counts, size_t room);
+
+/* ---- detail.c */
+
+struct nd_os_line_owner {
+	uint32_t line;
+	uint64_t ifindex;
+};
+
+/** nd_os_parse_irqs() - rows of /proc/interrupts that have an owner, added to @d. -ENOMEM. */
+ND_MUST_CHECK int nd_os_parse_irqs(const char *text, const struct nd_os_line_owner *owner, size_t n,
+				   struct nd_os_detail *d);
+/* Add what one answer of the family netdev says of a queue. ctx: struct nd_os_detail */
+int nd_os_take_qstats(void *ctx, const char *body, size_t len);
+
+/* ---- firewall.c */
+
+/* Add what one NFT_MSG_NEWCHAIN body says. ctx: struct nd_firewall */
+int nd_os_take_chain(void *ctx, const char *body, size_t len);
+/** nd_os_route_ipv4() - interface of the default route in the text of /proc/net/route. */
+bool nd_os_route_ipv4(const char *text, char *ret, size_t size);
+bool nd_os_route_ipv6(const char *text, char *ret, size_t size); /* of /proc/net/ipv6_route */
 
 /* ---- rtnl.c */
 

@@ -105,6 +105,84 @@ static void walk_answer(const char *bytes, size_t size)
 	nd_os_sample_done(&s);
 }
 
+/* ---- queues, interrupts, routes, chains */
+
+static bool is_known(uint64_t v)
+{
+	return v != ND_UNKNOWN;
+}
+
+static int take_counter(void *ctx, const char *name, uint64_t value)
+{
+	uint64_t *n = ctx, queue = 0;
+	bool is_tx = false;
+	char what = 0;
+
+	(void)value; /* any */
+	check(strlen(name) < 64);
+	if (nd_os_queue_counter(name, &is_tx, &queue, &what))
+		check(queue < 4096 && (what == 'p' || what == 'b' || what == 'd'));
+	return ++*n > 1000000 ? -E2BIG : 0;
+}
+
+/* What came between a moment and the same moment is nothing, or unknown. */
+static void check_detail(const struct nd_os_detail *d)
+{
+	struct nd_os_detail diff;
+	uint32_t i;
+
+	check(d->cpus <= ND_OS_CPUS_MAX);
+	if (nd_os_detail_since(d, d, &diff) < 0)
+		return;
+	for (i = 0; i < diff.queues; i++)
+		check(diff.queue[i].packets == 0 || !is_known(diff.queue[i].packets));
+	for (i = 0; i < diff.irqs; i++) {
+		check(diff.irq[i].count == 0 || !is_known(diff.irq[i].count));
+		check(strnlen(d->irq[i].name, sizeof(d->irq[i].name)) < sizeof(d->irq[i].name));
+		(void)nd_os_detail_busiest(d, i); /* only its reads matter */
+	}
+	nd_os_detail_done(&diff);
+}
+
+static void read_detail(const char *text)
+{
+	static const struct nd_os_line_owner owner[] = { { 0, 1 }, { 25, 2 }, { 38, 2 } };
+
+	struct nd_os_detail d = { .at_ns = 1 };
+	char nic[16];
+	uint64_t n = 0, queue;
+
+	if (nd_os_parse_irqs(text, owner, sizeof(owner) / sizeof(*owner), &d) == 0)
+		check_detail(&d);
+	nd_os_detail_done(&d);
+	(void)nd_os_parse_ethtool(text,
+				  &(struct nd_os_ethtool){ &n, take_counter }); /* too many: cut */
+	check(nd_os_irq_kind(text, &queue) == ND_IRQ_CONTROL || is_known(queue));
+	if (nd_os_route_ipv4(text, nic, sizeof(nic)) || nd_os_route_ipv6(text, nic, sizeof(nic)))
+		check(strnlen(nic, sizeof(nic)) < sizeof(nic));
+}
+
+static void walk_detail(const char *bytes, size_t size)
+{
+	struct nd_os_request q = { .take = nd_os_take_qstats, .flags = 0 };
+	struct nd_os_detail d = { .at_ns = 1 };
+	struct nd_firewall f = { .known = true };
+	uint32_t seq = 0;
+
+	if (size >= 12)
+		memcpy(&seq, bytes + 8, sizeof(seq));
+	q.ctx = &d;
+	check(nd_os_rtnl_walk(bytes, size, seq, &q) <= 1);
+	(void)nd_os_take_qstats(&d, bytes, size); /* only its reads matter */
+	check_detail(&d);
+	nd_os_detail_done(&d);
+	q.take = nd_os_take_chain;
+	q.ctx = &f;
+	check(nd_os_rtnl_walk(bytes, size, seq, &q) <= 1);
+	(void)nd_os_take_chain(&f, bytes, size); /* only its reads matter */
+	check(f.drops <= f.chains && strnlen(f.name, sizeof(f.name)) < sizeof(f.name));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1), *bytes = malloc(size ? size : 1);
@@ -112,6 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (text && bytes && size) {
 		memcpy(bytes, data, size); /* without the terminator, so that its end is guarded */
 		walk_answer(bytes, size);
+		walk_detail(bytes, size);
 	}
 	if (text) {
 		if (size)
@@ -119,6 +198,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		text[size] = '\0';
 		read_counters(text);
 		read_facts(text);
+		read_detail(text);
 	}
 	free(bytes);
 	free(text);
