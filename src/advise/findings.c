@@ -72,6 +72,34 @@ static const char *with_name(struct nd_findings *all, const char *mend, const ch
 	return ret;
 }
 
+static bool is_of_nic(const struct nd_check *c)
+{
+	const struct nd_check *n;
+
+	for (n = nd_checks_nic; n->key; n++)
+		if (n == c)
+			return true;
+	return false;
+}
+
+/* Which source is silent, or that there is no interface to ask about. */
+static const char *nothing_from(struct nd_findings *all, const struct nd_check *c,
+				const struct nd_nic_facts *nic)
+{
+	nd_auto_str text = { 0 };
+	const char *named, *ret;
+
+	if (!nic->name && is_of_nic(c))
+		return "no interface was found to look at (--iface names one)";
+	if (nic->is_virtual && is_of_nic(c))
+		return "software made this interface, there is no device to judge";
+	named = with_name(all, c->source, nic->name);
+	nd_str_addf(&text, "nothing from %s", named ? named : c->source);
+	ret = nd_str_ok(&text) ? nd_arena_dup(all->arena, nd_str_text(&text)) : NULL;
+	all->failed |= !ret;
+	return ret ? ret : "out of memory";
+}
+
 void nd_doctor_judge(const struct nd_doctor_facts *f, bool is_peer, struct nd_findings *all)
 {
 	const struct nd_check *c;
@@ -89,10 +117,14 @@ void nd_doctor_judge(const struct nd_doctor_facts *f, bool is_peer, struct nd_fi
 					  .mend = with_name(all, c->mend, f->nic.name),
 					  .verdict = c->judge(f, &text) };
 
+		if (one.verdict == ND_VERDICT_UNKNOWN) {
+			nd_str_reset(&text);
+			nd_str_addf(&text, "cannot be told: %s",
+				    is_peer ? "the peer does not say"
+					    : nothing_from(all, c, &f->nic));
+		}
 		one.text = nd_str_text(&text);
 		all->failed |= !nd_str_ok(&text);
-		if (one.verdict == ND_VERDICT_UNKNOWN)
-			one.text = "cannot be told";
 		nd_findings_add(all, &one);
 	}
 }

@@ -43,6 +43,7 @@ enum nd_verdict {
 struct nd_check {
 	const char *key, *title; /* key: stable */
 	const char *why, *mend;  /* sentences; for NOTE and WARN */
+	const char *source;      /* who tells; for UNKNOWN */
 	bool of_peer;            /* what a peer tells is enough to judge it, too */
 	enum nd_verdict (*judge)(const struct nd_doctor_facts *f,
 				 struct nd_str *out); /* adds the finding */

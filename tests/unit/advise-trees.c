@@ -263,6 +263,23 @@ static void test_silent(void **state)
 	nd_arena_done(&a);
 }
 
+static void sources_are_named(const struct nd_doctor_facts *f, struct nd_arena *a)
+{
+	struct nd_findings all = { .arena = a };
+	size_t i;
+
+	nd_doctor_judge(f, false, &all);
+	assert_true(nd_findings_count(&all, ND_VERDICT_UNKNOWN) > 20);
+	for (i = 0; i < all.n; i++) {
+		if (all.v[i].verdict != ND_VERDICT_UNKNOWN)
+			continue;
+		print_message("[%s]\n", all.v[i].key);
+		assert_non_null(strstr(all.v[i].text, "cannot be told: nothing from "));
+		assert_null(strstr(all.v[i].text, "IFACE"));
+	}
+	nd_findings_done(&all);
+}
+
 /* No sysfs and nothing readable: no check fires, and none claims to know but of the program itself. */
 static void test_nothing_readable(void **state)
 {
@@ -284,6 +301,7 @@ static void test_nothing_readable(void **state)
 		if (c->judge(&f, &text) > ND_VERDICT_FINE)
 			fail_msg("%s says %s", c->key, nd_str_text(&text));
 	}
+	sources_are_named(&f, &a);
 	tree_end();
 	nd_arena_done(&a);
 }
