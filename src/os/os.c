@@ -118,6 +118,22 @@ int nd_os_watch_nic(struct nd_os *os, const char *name)
 	return keep_text(&os->nic_name, name);
 }
 
+/* What a kernel may well be without: IPv6, connection tracking. */
+static bool is_optional(int file)
+{
+	return file == ND_OS_SNMP6 || file == ND_OS_CONNTRACK_COUNT || file == ND_OS_CONNTRACK_MAX;
+}
+
+const char *nd_os_unread(const struct nd_os *os, size_t n)
+{
+	int i;
+
+	for (i = 0; os && i < ND_OS_FILE_COUNT; i++)
+		if (os->fd[i] < 0 && !is_optional(i) && n-- == 0)
+			return paths[i];
+	return NULL;
+}
+
 const char *nd_os_watched_nic(const struct nd_os *os)
 {
 	return os->nic_name;

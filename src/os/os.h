@@ -17,6 +17,10 @@ struct nd_os; /* open files and the root; one per thread that reads */
 ND_MUST_CHECK int nd_os_open(const char *root, struct nd_os **ret, struct nd_err *err);
 void nd_os_free(struct nd_os *os);
 
+/** nd_os_unread() - the n-th source of samples that cannot be opened, below the root; NULL: no more. Lives for ever.
+ * @os may be NULL. */
+const char *nd_os_unread(const struct nd_os *os, size_t n);
+
 /** nd_os_watch_interrupts() - from now on samples count the interrupts of the lines of
  * /proc/interrupts that contain @text. NULL or empty: none. Return: 0 or -ENOMEM. */
 ND_MUST_CHECK int nd_os_watch_interrupts(struct nd_os *os, const char *text);

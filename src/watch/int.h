@@ -94,6 +94,7 @@ struct nd_watch_head {
 	const char *hostname, *kernel, *machine;
 	uint64_t cpus;
 	time_t started;
+	const struct nd_os *os; /* for nd_os_unread() */
 };
 
 struct nd_watch_writer {

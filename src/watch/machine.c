@@ -171,12 +171,23 @@ static bool is_lines(const struct nd_watch_ask *ask)
 static void put_host(struct nd_json *j, const struct nd_watch_ask *ask,
 		     const struct nd_watch_head *h)
 {
+	nd_auto_str text = { 0 };
+	const char *path;
+	size_t n;
+
 	nd_json_str(j, "tool", "netdyno");
 	nd_json_str(j, "verb", "watch");
 	nd_json_str(j, "hostname", h->hostname);
 	nd_json_str(j, "kernel", h->kernel);
 	nd_json_u64(j, "cpus", h->cpus);
 	nd_json_f64(j, "interval_s", (double)ask->interval_ns / (double)ND_NS_PER_S);
+	nd_json_open(j, "unreadable", '[');
+	for (n = 0; (path = nd_os_unread(h->os, n)); n++) {
+		nd_str_reset(&text);
+		nd_str_addf(&text, "/%s", path);
+		nd_json_str(j, NULL, nd_str_text(&text));
+	}
+	nd_json_close(j, ']');
 }
 
 /* The document's braces are closed in another call: the last one of this is left out. */

@@ -74,6 +74,19 @@ static bool head_is_due(const struct nd_watch_view *v)
 	return v->number == 1 || before / HEADER_EVERY != (before + lines) / HEADER_EVERY;
 }
 
+/* Only when there is something to say: figures that come from there are missing or "-". */
+static void text_begin(const struct nd_watch_ask *ask, const struct nd_watch_head *h,
+		       struct nd_str *out)
+{
+	const char *path;
+	size_t n;
+
+	(void)ask; /* nothing to choose */
+	for (n = 0; (path = nd_os_unread(h->os, n)); n++)
+		nd_str_addf(out, "%s/%s", n ? ", " : "# cannot be read: ", path);
+	nd_str_add(out, n ? "\n" : "");
+}
+
 static void text_view(const struct nd_watch_ask *ask, const struct nd_watch_view *v,
 		      const struct nd_watch_all *all, struct nd_str *out)
 {
@@ -125,4 +138,6 @@ static void text_end(const struct nd_watch_ask *ask, const struct nd_watch_all *
 		nd_str_add(out, "\nno packet was seen\n");
 }
 
-const struct nd_watch_writer nd_watch_text = { .view = text_view, .end = text_end };
+const struct nd_watch_writer nd_watch_text = { .begin = text_begin,
+					       .view = text_view,
+					       .end = text_end };

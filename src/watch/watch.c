@@ -252,7 +252,7 @@ static int watch(struct watching *w)
 static int begin(struct watching *w, struct nd_err *err)
 {
 	struct nd_arena a = { 0 };
-	struct nd_watch_head h = { .started = time(NULL) };
+	struct nd_watch_head h = { .started = time(NULL), .os = w->os };
 	struct nd_host_facts f;
 	int r = nd_os_host(w->os, &a, &f);
 

@@ -359,6 +359,13 @@ static void test_odd_machines(void **state)
 	assert_int_equal(r.r, 0);
 	assert_non_null(strstr(r.out, "?[2J"));
 	assert_null(strchr(r.out, '\033'));
+	/* What is not there is named, once. */
+	assert_non_null(strstr(r.out, "# cannot be read: /proc/stat, /proc/interrupts, "));
+	assert_non_null(strstr(r.out, "/proc/net/softnet_stat"));
+	assert_null(strstr(r.out, "conntrack"));
+	ask.format = ND_LOCAL_JSON_LINES;
+	run(&ask, false, &r);
+	assert_non_null(strstr(r.out, "\"unreadable\":[\"/proc/stat\",\"/proc/interrupts\""));
 	tree_end();
 }
 
