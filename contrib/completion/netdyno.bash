@@ -133,7 +133,7 @@ _netdyno() {
 		--busy-poll) words='' ;;
 		-o|--output) words='text json xml csv hdr' ;;
 		-O|--output-file) files=yes ;;
-		*) words='-t --time -P --flows -r --request -n --connections --only --warmup --cooldown --drain -i --interval -p --port -4 --ipv4 -6 --ipv6 -B --bind --connect-timeout --mptcp --cc --nodelay --mss --sndbuf --rcvbuf --dscp --fragment -T --threads --pin --engine --wait --spin --busy-poll -o --output -O --output-file --json-lines -q --quiet -v --verbose --trace-control -h --help --version' ;;
+		*) words='-t --time -P --flows -r --request -n --connections --only --warmup --cooldown --drain -i --interval -p --port -4 --ipv4 -6 --ipv6 -B --bind --connect-timeout --mptcp --cc --nodelay --mss --sndbuf --rcvbuf --dscp -T --threads --pin --engine --wait --spin --busy-poll -o --output -O --output-file --json-lines -q --quiet -v --verbose --trace-control -h --help --version' ;;
 		esac
 		;;
 	latency)

@@ -334,6 +334,7 @@ static const struct nd_opt group_rows[] = {
 	{ .name = "expect", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, group_expect),
 	  .min = 2, .max = ND_MAX_GROUP, .help = "clients in the group, this one included" },
 	{ .name = "group-wait", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS, AT(uint64_t, group_wait_ns),
+	  GIVEN(ask.has_group_wait),
 	  .min = ND_NS_PER_S, .max = 3600 * ND_NS_PER_S, .preset = "60s",
 	  .help = "longest wait for the others of the group" },
 	{ 0 }
@@ -417,6 +418,10 @@ static const struct nd_opt socket_rows[] = {
 	  AT(uint64_t, sock.rcvbuf_bytes), .min = 1024, .max = MAX_SOCKBUF, .help = "socket receive buffer" },
 	{ .name = "dscp", .type = ND_OPT_CUSTOM, .parse = parse_dscp, .values = dscp_names, .metavar = "0..63|NAME",
 	  .max = 63, .help = "differentiated services code point" },
+	{ 0 }
+};
+
+static const struct nd_opt datagram_rows[] = {
 	{ .name = "fragment", .type = ND_OPT_FLAG, AT(bool, sock.fragment),
 	  .help = "let the network fragment datagrams" },
 	{ 0 }
@@ -429,6 +434,16 @@ static const struct nd_opt worker_rows[] = {
 	  .more = "By default as many as both ends have CPUs, at most one for each flow." },
 	{ .name = "pin", .type = ND_OPT_STRING, AT(const char *, pin), .metavar = "LIST|auto",
 	  .help = "CPUs of this end's threads, such as 0,2-3" },
+	{ 0 }
+};
+
+static const struct nd_opt serve_worker_rows[] = {
+	{ .letter = 'T', .name = "threads", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, threads), .min = 1, .max = ND_MAX_THREADS,
+	  .section = "Workers", .common = true, .help = "most threads of a test",
+	  .more = "Both ends have the same number. By default as many as a client asks for, or as both ends have CPUs." },
+	{ .name = "pin", .type = ND_OPT_STRING, AT(const char *, pin), .metavar = "LIST|auto",
+	  .help = "CPUs of these threads, such as 0,2-3" },
 	{ 0 }
 };
 
@@ -585,20 +600,22 @@ static const struct nd_opt serve_rows[] = {
 /* clang-format on */
 
 static const struct nd_opt *const serve_arrays[] = {
-	serve_port_rows, where_rows, serve_rows, worker_rows, serve_format_rows, output_rows, NULL,
+	serve_port_rows,   where_rows,  serve_rows, serve_worker_rows,
+	serve_format_rows, output_rows, NULL,
 };
 
 static const struct nd_opt *const stream_arrays[] = {
-	time_rows,   total_rows,  flow_rows,   udp_rows,    way_rows,    size_rows,
-	edge_rows,   group_rows,  port_rows,   where_rows,  client_rows, payload_rows,
-	tcp_rows,    socket_rows, worker_rows, engine_rows, moving_rows, wait_rows,
-	stream_rows, format_rows, output_rows, NULL,
+	time_rows, total_rows,  flow_rows,     udp_rows,    way_rows,    size_rows,
+	edge_rows, group_rows,  port_rows,     where_rows,  client_rows, payload_rows,
+	tcp_rows,  socket_rows, datagram_rows, worker_rows, engine_rows, moving_rows,
+	wait_rows, stream_rows, format_rows,   output_rows, NULL,
 };
 
 static const struct nd_opt *const packets_arrays[] = {
-	time_rows,   total_rows, flow_rows,   way_rows,     packet_rows, edge_rows,   group_rows,
-	port_rows,   where_rows, client_rows, payload_rows, socket_rows, worker_rows, engine_rows,
-	moving_rows, wait_rows,  format_rows, output_rows,  NULL,
+	time_rows,    total_rows,  flow_rows,     way_rows,    packet_rows,
+	edge_rows,    group_rows,  port_rows,     where_rows,  client_rows,
+	payload_rows, socket_rows, datagram_rows, worker_rows, engine_rows,
+	moving_rows,  wait_rows,   format_rows,   output_rows, NULL,
 };
 
 static const struct nd_opt *const connect_arrays[] = {
@@ -624,10 +641,9 @@ static const struct nd_opt_set connect_set = {
 };
 
 static const struct nd_opt *const latency_arrays[] = {
-	time_rows,           flow_rows,   udp_rows,    request_rows, latency_rows,
-	edge_rows,           port_rows,   where_rows,  client_rows,  tcp_rows,
-	socket_rows,         worker_rows, engine_rows, wait_rows,    format_rows,
-	latency_output_rows, NULL,
+	time_rows,   flow_rows,   udp_rows,    request_rows, latency_rows,        edge_rows,
+	port_rows,   where_rows,  client_rows, tcp_rows,     socket_rows,         datagram_rows,
+	worker_rows, engine_rows, wait_rows,   format_rows,  latency_output_rows, NULL,
 };
 
 static const struct nd_opt_set latency_set = {

@@ -238,6 +238,26 @@ static bool group_alone(const struct nd_plan *p)
 	return p->group && !p->group_expect;
 }
 
+static bool wait_alone(const struct nd_plan *p)
+{
+	return p->ask.has_group_wait && !p->group;
+}
+
+static bool request_only(const struct nd_plan *p)
+{
+	return p->ask.has_request && has_load(p, "cc");
+}
+
+static bool poll_connect(const struct nd_plan *p)
+{
+	return p->busy_poll_us && nd_plan_connects(p);
+}
+
+static bool depth_turns(const struct nd_plan *p)
+{
+	return p->depth > 1 && (is_rr(p) || nd_plan_has_datagrams(p));
+}
+
 static bool expect_alone(const struct nd_plan *p)
 {
 	return p->group_expect && !p->group;
@@ -319,6 +339,10 @@ static const struct rule tests[] = {
 	{ nagle_nodelay,       "--nagle and --nodelay exclude each other" },
 	{ short_datagrams,     "-r: with -u and --rate or -q sizes are of 8 bytes and more: a number tells whose answer it is" },
 	{ group_alone,         "--group needs --expect, the number of clients" },
+	{ wait_alone,          "--group-wait needs --group" },
+	{ request_only,        "-r and --only exclude each other: nothing is asked" },
+	{ poll_connect,        "--busy-poll has no meaning with connections that do not last" },
+	{ depth_turns,         "--depth is for streams: several sends of a flow under way" },
 	{ expect_alone,        "--expect needs --group" },
 	{ group_find,          "--group and --find-rate exclude each other" },
 	{ spread_bound,        "--spread needs one source address, or none" },
@@ -741,7 +765,7 @@ int nd_plan_limits(const struct nd_plan *plan, const struct nd_serve *policy, st
 			"give -t, too",
 			nd_format_unit(policy->max_time_ns, ND_UNIT_TIME_NS, limit, sizeof(limit)));
 	return nd_fail(err, -EPERM,
-		       "-t: a test of %s, warm-up and cool-down included, is over the %s that this "
+		       "a test of %s, warm-up and cool-down included, is over the %s that this "
 		       "server allows",
 		       nd_format_unit(asked_ns, ND_UNIT_TIME_NS, asked, sizeof(asked)),
 		       nd_format_unit(policy->max_time_ns, ND_UNIT_TIME_NS, limit, sizeof(limit)));

@@ -45,6 +45,17 @@ static bool is_allowed(uint32_t cpu)
 	return false;
 }
 
+static int judge(const uint32_t *cpus, int n, struct nd_err *err)
+{
+	for (int i = 0; i < n; i++) {
+		if (!is_allowed(cpus[i]))
+			return nd_fail(err, -EINVAL,
+				       "--pin: CPU %u is not one that this program may use here",
+				       cpus[i]);
+	}
+	return 0;
+}
+
 int nd_pin_plan(struct nd_run *r, struct nd_err *err)
 {
 	const char *pin = r->cfg.plan->pin;
@@ -60,14 +71,17 @@ int nd_pin_plan(struct nd_run *r, struct nd_err *err)
 	if (n <= 0)
 		return nd_fail(err, -EINVAL, "--pin: '%s' is not a list of CPUs such as 0,2-3",
 			       pin);
-	for (int i = 0; i < n; i++) {
-		if (!is_allowed(r->pin_cpus[i]))
-			return nd_fail(err, -EINVAL,
-				       "--pin: CPU %u is not one that this program may use here",
-				       r->pin_cpus[i]);
-	}
 	r->pin_n = (uint32_t)n;
-	return 0;
+	return judge(r->pin_cpus, n, err);
+}
+
+int nd_pin_check(const char *pin, struct nd_err *err)
+{
+	uint32_t cpus[MAX_CPUS];
+
+	if (!pin || strcmp(pin, "auto") == 0)
+		return 0;
+	return judge(cpus, nd_os_cpulist(pin, cpus, MAX_CPUS), err);
 }
 
 /* The CPU of the route that has a worker of its own; -1: none. */

@@ -56,6 +56,8 @@ struct nd_run_cfg {
 	uint16_t source_port; /* client: flow k binds to this + k; 0: any */
 };
 
+/** nd_pin_check() - are the CPUs of --pin such as this program may use? NULL and "auto" are. -EINVAL. */
+ND_MUST_CHECK int nd_pin_check(const char *pin, struct nd_err *err);
 /** nd_run_check() - can this end run the plan: names known, engine fits transport, descriptors and source
  * ports suffice. Opens nothing. A sentence in @err. */
 ND_MUST_CHECK int nd_run_check(const struct nd_run_cfg *cfg, struct nd_err *err);

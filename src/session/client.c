@@ -480,6 +480,8 @@ int nd_session_client(const struct nd_session *how, struct nd_err *err)
 	r = nd_netclient_begin(c.plan, &why);
 	if (r == 0)
 		r = find_sources(&c, &why);
+	if (r == 0)
+		r = nd_pin_check(c.plan->pin, &why);
 	if (r < 0)
 		ending = nd_ending_of(ND_AT_OPTION, r);
 	if (r == 0) {

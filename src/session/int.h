@@ -97,6 +97,7 @@ struct nd_test {
 	struct nd_test_link *links;   /* owned */
 	struct nd_test_timer *timers; /* owned */
 	struct nd_addr local, peer;   /* of the first link */
+	uint64_t threads_max;         /* of this end; 0: as many as it has CPUs */
 	unsigned adopted;             /* links numbered by nd_test_adopt_at() */
 
 	struct nd_run *run; /* owned */

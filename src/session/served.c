@@ -160,6 +160,9 @@ static int on_propose(void *user, struct nd_err *err)
 	r = judge(c, err);
 	if (r < 0)
 		return r;
+	if (c->test.threads_max)
+		c->plan.threads = ND_MIN(c->plan.threads, c->test.threads_max); /* 0: by the CPUs */
+	c->plan.pin = c->server->plan->pin;
 	c->is_running = true;
 	return 0;
 }
@@ -320,6 +323,7 @@ static int begin(struct nd_served *c, int fd, const struct nd_addr *peer, const 
 	c->test.plan = &c->plan;
 	c->test.here = &c->server->here;
 	c->test.trace = c->server->plan->trace_control;
+	c->test.threads_max = c->server->plan->threads;
 	c->test.peer = *peer;
 	r = nd_test_open(&c->test, &cfg, err);
 	return r < 0 ? r : nd_test_adopt(&c->test, nd_take_fd(&own), rest, rest_n, err);

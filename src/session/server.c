@@ -109,6 +109,11 @@ static int set_up(struct nd_server *s, struct nd_err *err)
 	s->dialect = nd_dialect_find("native");
 	if (!s->dialect)
 		return nd_fail(err, -EPROTONOSUPPORT, "there is no control language 'native'");
+	r = nd_pin_check(s->plan->pin, err);
+	if (r < 0)
+		s->failed_as = ND_END_USAGE;
+	if (r < 0)
+		return r;
 	cfg.dialect = s->dialect;
 	cfg.max = (unsigned)ND_MIN(ND_MAX(nd_fd_limit() / 4, 16), LOBBY_MAX);
 	r = read_allow(s, err);

@@ -487,6 +487,8 @@ int nd_test_open(struct nd_test *t, const struct nd_dialog_cfg *cfg, struct nd_e
 	full.netns_id = t->here->host.netns_id;
 	full.hostname = t->here->host.hostname;
 	full.cpus = t->here->host.cpus_allowed;
+	if (t->threads_max)
+		full.cpus = ND_MIN(full.cpus, t->threads_max);
 	r = t->dialect->open(t->dialog, &full, err);
 	if (r < 0)
 		return r;

@@ -536,3 +536,18 @@ def results(server):
     text = server.stdout
     whole = text[:text.rfind("\n") + 1]
     return [e for e in map(json.loads, whole.splitlines()) if e["event"] == "result"]
+
+
+def test_threads_of_a_server_are_a_limit(lab, serve, stream_json):
+    """Also where the client asks for more; both ends then have that many, and keep to the server's CPU."""
+    net = lab()
+    server = serve(net.b, "-T", "1", "--pin", "0")
+    for asked in ((), ("-T", "2")):
+        report = stream_json(net.a, server, "-P", "2", *asked, "-t", "1s", "--warmup", "0s")
+        assert [report[end]["threads"] for end in ("client", "server")] == [1, 1]
+
+
+@pytest.mark.parametrize("argv", [("serve", "-p", "0"), ("stream", "192.0.2.1")], ids=["serve", "stream"])
+def test_a_cpu_that_is_not_there_is_refused(lab, netdyno, argv):
+    done = lab().a.run([netdyno, *argv, "--pin", "1023"])
+    assert done.returncode == 2 and "--pin: CPU 1023" in done.stderr

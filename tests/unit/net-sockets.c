@@ -265,7 +265,7 @@ static void sets_rare_options(void **state)
 					      .no_router = true,
 					      .fastopen = true,
 					      .defer_accept = true },
-					plain = { 0 }, many = { .multicast_ttl = 7 };
+					plain = { 0 }, many = { .multicast.ttl = 7 };
 	const struct nd_transport *tcp = nd_transport_find("tcp"), *udp = nd_transport_find("udp");
 	struct nd_addr at;
 	struct nd_err err = { 0 };
