@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include "base/fd.h"
 #include "engine/int.h"
@@ -116,50 +115,12 @@ int nd_blocking_run(struct nd_io *io, struct nd_err *err)
 	return r;
 }
 
-/* Calls that must not block say so themselves, or nothing may. */
-static bool may_block(const struct nd_io *io)
-{
-	const struct nd_lane *lane = nd_lane_of(io, &io->flows[0]);
-
-	return !lane->tx->never_blocks && !lane->rx->never_blocks;
-}
-
-/* A connection yet to be made is made so; one that is accepted inherits it. */
-static bool be_patient(int fd)
-{
-	struct timeval t = { .tv_usec = ND_PATIENCE_NS / ND_NS_PER_US };
-
-	if (fd < 0)
-		return true;
-
-	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) == 0 &&
-	       nd_nonblock(fd, false, NULL) == 0;
-}
-
-/* Ends by time alone, and no operation of it goes into a histogram, a header or a schedule. */
-static bool is_untimed(const struct nd_io *io)
-{
-	const struct nd_lane *l = nd_lane_of(io, &io->flows[0]);
-	const struct nd_workload *wl = l->workload;
-
-	if (l->load->times || l->load->halves > 1 || l->frame->fills || io->plan->keep_samples ||
-	    wl->rate_ops || wl->rate_bps || wl->total_ops || wl->total_bytes)
-		return false;
-	return io->plan->untimed || (!io->flows[0].active && l->load->round_trips);
-}
-
 static int open_waiting(struct nd_io *io, struct nd_err *err)
 {
-	bool sleeps = !(io->wait && io->wait->idle);
-
 	nd_io_naps(io);
-	io->coarse = io->flow_count == 1 && sleeps && !io->nap_room && is_untimed(io);
-	io->wait_before_recv = sleeps;
-	if (sleeps && !io->nap_room && io->flow_count == 1 && may_block(io) &&
-	    be_patient(io->flows[0].fd)) {
-		io->patient = true;
-		io->wait_before_recv = false;
-	}
+	if (io->flow_count == 1)
+		nd_io_be_patient(io, &io->flows[0]);
+	io->wait_before_recv = !(io->wait && io->wait->idle) && !io->patient;
 	return nd_blocking_open(io, err);
 }
 

@@ -30,6 +30,13 @@ static inline ssize_t nd_call_recv(int fd, void *buf, size_t n, int flags)
 	return syscall(SYS_recvfrom, fd, buf, n, flags, NULL, NULL);
 }
 
+/** nd_call_recvfrom() - as recvfrom(). */
+static inline ssize_t nd_call_recvfrom(int fd, const struct iovec *v, int flags,
+				       struct sockaddr *from, socklen_t *len)
+{
+	return syscall(SYS_recvfrom, fd, v->iov_base, v->iov_len, flags, from, len);
+}
+
 /** nd_call_accept() - as accept4() that does not ask for the address. */
 static inline int nd_call_accept(int fd, int flags)
 {

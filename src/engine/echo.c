@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "engine/call.h"
 #include "engine/datagram.h"
 #include "engine/stream.h"
 
@@ -29,9 +30,13 @@ struct datagram_echo {
 	uint8_t *room; /* owned */
 	size_t slot;
 	uint32_t batch;
-	uint32_t n; /* of .answer: to be sent back */
 	struct nd_addr
 		*groups; /* owned: by flow, .len 0: none, which hears the answers; NULL: all */
+	uint32_t n;      /* of .answer: to be sent back */
+	uint32_t used;   /* headers that the kernel has written to */
+	uint32_t most;   /* to ask for in a call that may wait */
+	uint32_t singles,
+		pause; /* calls for one before two are asked for; how many those were last */
 };
 
 static void close_datagrams(struct nd_io *io, unsigned lane)
@@ -62,6 +67,8 @@ static int open_datagrams(struct nd_io *io, unsigned lane, struct nd_err *err)
 	if (!d->room || (io->plan->sock.multicast.wanted && !d->groups &&
 			 !io->plan->sock.multicast.answers_sender))
 		return nd_fail(err, -ENOMEM, "no memory for datagrams");
+	d->used = d->batch;
+	d->most = 1;
 	nd_dg_join_all(io, lane);
 	return 0;
 }
@@ -88,14 +95,41 @@ static void aim_at_group(const struct nd_addr *group, struct sockaddr_storage *t
 	*to = at.u.ss;
 }
 
-static void point(struct datagram_echo *d, uint32_t n)
+static void point(struct datagram_echo *d)
 {
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < d->used; i++) {
 		d->iov[i] = (struct iovec){ d->room + i * d->slot, d->slot };
 		d->header[i].msg_hdr = (struct msghdr){ .msg_name = &d->from[i],
 							.msg_namelen = sizeof(d->from[i]),
 							.msg_iov = &d->iov[i],
 							.msg_iovlen = 1 };
+	}
+	d->used = 0;
+}
+
+/* Who waits for one asks for no more: that costs, unless more have come. Whether they have is tried again and again,
+ * less and less often. */
+static uint32_t wants(const struct nd_io *io, const struct nd_flow *f,
+		      const struct datagram_echo *d)
+{
+	uint32_t most = ND_MIN(nd_step_count(&f->step), d->batch);
+
+	return io->recv_waits ? ND_MIN(most, d->most) : most;
+}
+
+static void learn(struct datagram_echo *d, uint32_t wanted)
+{
+	if (d->used < wanted) {
+		d->most = 1;
+		d->pause = ND_MIN(2 * d->pause + 1, (uint32_t)BATCH);
+		d->singles = d->pause;
+	} else if (wanted > 1) {
+		d->most = 2 * wanted;
+		d->pause = 0;
+	} else if (d->singles > 0) {
+		d->singles--;
+	} else {
+		d->most = 2;
 	}
 }
 
@@ -121,15 +155,17 @@ static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
 {
 	struct datagram_echo *d = io->rx_state[f->workload];
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
-	uint32_t want = ND_MIN(nd_step_count(&f->step), d->batch), n;
+	uint32_t want = wants(io, f, d), n;
 	struct nd_batch b = { .iov = d->back };
 	uint64_t bytes = 0;
 	int r;
 
-	point(d, want);
+	point(d);
 	r = nd_dg_recv(io, f, d->header, want, 0);
 	if (r <= 0)
 		return r;
+	d->used = (uint32_t)r;
+	learn(d, want);
 	b.now_ns = io->now_ns;
 	b.n = n = (uint32_t)r;
 	for (uint32_t i = 0; i < b.n; i++) {
@@ -155,13 +191,27 @@ static bool wait_for_room(int fd)
 	return poll(&p, 1, FULL_MS) > 0;
 }
 
+/* Return: as sendmmsg(). */
+static int send_answers(int fd, struct mmsghdr *m, uint32_t n)
+{
+	const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+	ssize_t r;
+
+	if (n > 1)
+		return sendmmsg(fd, m, n, flags);
+	r = nd_call_sendto(fd, m->msg_hdr.msg_iov, flags, m->msg_hdr.msg_name,
+			   m->msg_hdr.msg_namelen);
+	m->msg_len = r < 0 ? 0 : (unsigned)r;
+	return r < 0 ? -1 : 1;
+}
+
 static int answer_datagrams(struct nd_io *io, struct nd_flow *f)
 {
 	struct datagram_echo *d = io->rx_state[f->workload];
 	uint32_t at = 0;
 
 	while (at < d->n) {
-		int r = sendmmsg(f->fd, d->answer + at, d->n - at, MSG_NOSIGNAL | MSG_DONTWAIT);
+		int r = send_answers(f->fd, d->answer + at, d->n - at);
 		int code = r < 0 ? errno : 0;
 
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
@@ -175,7 +225,7 @@ static int answer_datagrams(struct nd_io *io, struct nd_flow *f)
 		at++;
 	}
 	d->n = 0;
-	io->now_ns = nd_now_ns();
+	io->now_ns = nd_io_clock(io);
 	return 1;
 }
 
@@ -242,12 +292,13 @@ static int recv_stream(struct nd_io *io, struct nd_flow *f)
 
 	do {
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
-		r = recv(f->fd, s->room + s->before, s->size, MSG_DONTWAIT);
+		r = nd_call_recv(f->fd, s->room + s->before, s->size,
+				 io->recv_waits ? 0 : MSG_DONTWAIT);
 	} while (r < 0 && errno == EINTR);
-	io->now_ns = nd_now_ns();
+	io->now_ns = nd_io_clock(io);
 	if (r <= 0)
 		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
-	if ((size_t)r < s->size && !f->hup)
+	if ((size_t)r < s->size && !f->hup && !io->recv_waits)
 		f->readable = false;
 	return turn_stream(io, f, s, (size_t)r);
 }
@@ -273,9 +324,9 @@ static ssize_t send_back(struct nd_io *io, struct nd_flow *f, const uint8_t *at,
 
 	do {
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
-		r = send(f->fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+		r = nd_call_send(f->fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	} while (r < 0 && errno == EINTR);
-	io->now_ns = nd_now_ns();
+	io->now_ns = nd_io_clock(io);
 	if (r > 0)
 		ND_COUNT_FLOW(io, f, tx_bytes, (uint64_t)r);
 	if (r < 0)

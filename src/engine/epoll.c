@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "engine/int.h"
 
-enum { EVENTS = 256 };
+enum { EVENTS = 256, ALONE = 1024 }; /* operations in turn of a flow that no other waits for */
 
 struct epoll {
 	int fd;
@@ -30,6 +30,7 @@ static void close_epoll(struct nd_io *io)
 
 	if (!e)
 		return;
+	io->patient = io->coarse = false; /* the socket stays as it is: it goes with its flow */
 	nd_close_p(&e->fd);
 	nd_queue_done(&e->q);
 	free(e->idle);
@@ -183,6 +184,7 @@ static int wait_for(struct nd_io *io, struct epoll *e, struct nd_err *err)
 	bool woken = false;
 	int i, n;
 
+	io->now_ns = nd_io_true(io);
 	if (e->q.n == 0 && nd_io_idle(io, until, true))
 		until = 0; /* it has waited: only collect what happened */
 	n = e->q.n ? epoll_wait(e->fd, e->events, EVENTS, 0) : wait_ns(e, io->now_ns, until);
@@ -214,7 +216,9 @@ static void take_turns(struct nd_io *io, struct epoll *e)
 
 		bool listens = f->step.op == ND_OP_ACCEPT;
 
-		(void)nd_flow_turn(io, f, ND_TURN_BUDGET); /* its state is looked at next */
+		(void)nd_flow_turn(io, f,
+				   io->patient ? ALONE
+					       : ND_TURN_BUDGET); /* its state is looked at next */
 		if (awaits_call(f))
 			park(e, f);
 		else if (listens)
@@ -240,10 +244,22 @@ static int run_epoll(struct nd_io *io, struct nd_err *err)
 	return r;
 }
 
+/* A server's only flow is served as by the blocking backend. */
+static void wait_or_not(struct nd_io *io, struct nd_flow *f)
+{
+	nd_io_be_hasty(io);
+	if (io->open_ended && io->flow_count == io->done_count + 1 &&
+	    nd_lane_of(io, f)->load->round_trips)
+		nd_io_be_patient(io, f);
+}
+
 static int add_flow(struct nd_io *io, struct nd_flow *f)
 {
 	struct epoll *e = io->engine_state;
-	int r = watch_flow(e, f);
+	int r;
+
+	wait_or_not(io, f);
+	r = watch_flow(e, f);
 
 	if (r == 0)
 		nd_queue_file(&e->q, f);

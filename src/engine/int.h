@@ -150,6 +150,11 @@ static inline void nd_io_burst(struct nd_io *io, unsigned lane, uint64_t n)
 /** nd_flow_payload() - payload was moved at @now_ns: first and last instants. */
 void nd_flow_payload(struct nd_flow *f, uint64_t now_ns);
 
+/** nd_io_be_patient() - @f is the worker's only flow: it may wait inside the calls, see .patient and .coarse. */
+void nd_io_be_patient(struct nd_io *io, struct nd_flow *f);
+/** nd_io_be_hasty() - it is not any more: no call blocks. */
+void nd_io_be_hasty(struct nd_io *io);
+
 /** nd_io_woken() - wake_fd is readable. */
 void nd_io_woken(struct nd_io *io, uint64_t now_ns);
 
