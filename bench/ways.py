@@ -31,6 +31,7 @@ PROGRAMS = {
     "netserver": ("NETSERVER", "netserver", "is not installed (Debian: netperf, non-free)"),
     "nuttcp": ("NUTTCP", "nuttcp", "is not installed (Debian: nuttcp)"),
     "sockperf": ("SOCKPERF", "sockperf", "is not installed (Debian: sockperf)"),
+    "neper-crr": ("NEPER_CRR", None, "is not there; NEPER_CRR names neper's tcp_crr"),
     "neper": ("NEPER", "tcp_stream", "is not there; NEPER names neper's tcp_stream"),
 }
 
