@@ -257,12 +257,12 @@ static const struct nd_face faces[] = {
 			    .set = &nd_ntttcp_linux_set,
 			    .target = make_line,
 			    .settle = nd_ntttcp_linux_settle,
-			    .exits = { .help = 23, .usage = 23, .peer = 24 } },
+			    .exits = { .help = 23, .usage = 23, .peer = 24, .prefix = "ntttcp: " } },
 	[DIALECT_WINDOWS] = { .plan_verb = ND_VERB_RECEIVE,
 			      .set = &nd_ntttcp_windows_set,
 			      .target = make_line,
 			      .settle = nd_ntttcp_windows_settle,
-			      .exits = { .help = 9, .usage = 9 } },
+			      .exits = { .help = 9, .usage = 9, .prefix = "ntttcp: " } },
 	{ .set = NULL },
 };
 

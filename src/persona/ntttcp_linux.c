@@ -475,9 +475,12 @@ static int settle_sizes(LINE *l, struct nd_err *err)
 }
 
 /* @otherwise: seconds in place of a negative number. */
-static int seconds(const char *name, int64_t v, int64_t otherwise, uint64_t *ret_ms,
+static int seconds(LINE *l, const char *name, int64_t v, int64_t otherwise, uint64_t *ret_ms,
 		   struct nd_err *err)
 {
+	if (v < 0)
+		nd_ntttcp_note(l, "%s: %lld becomes %lld", name, (long long)v,
+			       (long long)otherwise);
 	if (v > MAX_SECONDS)
 		return nd_fail(err, -EINVAL, "%s: '%lld' is outside 0..%d", name, (long long)v,
 			       MAX_SECONDS);
@@ -488,12 +491,12 @@ static int seconds(const char *name, int64_t v, int64_t otherwise, uint64_t *ret
 static int settle_times(LINE *l, struct nd_err *err)
 {
 	struct nd_ntttcp *n = &l->n;
-	int r = seconds("-t", l->time_s, 60, &n->time_ms, err);
+	int r = seconds(l, "-t", l->time_s, 60, &n->time_ms, err);
 
 	if (r == 0)
-		r = seconds("-W", l->warmup_s, 0, &n->warmup_ms, err);
+		r = seconds(l, "-W", l->warmup_s, 0, &n->warmup_ms, err);
 	if (r == 0)
-		r = seconds("-C", l->cooldown_s, 0, &n->cooldown_ms, err);
+		r = seconds(l, "-C", l->cooldown_s, 0, &n->cooldown_ms, err);
 	n->continuous = r == 0 && !n->time_ms;
 	return r;
 }

@@ -120,8 +120,8 @@ static void wishes(const struct nd_face *f, struct nd_str *out)
 	/* clang-format on */
 	size_t i;
 
-	if (nd_face_bool(f, "tcp_retrans"))
-		item(out, "show system tcp retransmit", 1, "yes");
+	item(out, "show system tcp retransmit", 1, "%s",
+	     nd_face_bool(f, "tcp_retrans") ? "yes" : "no");
 	for (i = 0; i < ND_COUNTOF(texts); i++)
 		if (nd_face_str(f, texts[i].key))
 			item(out, texts[i].label, texts[i].tabs, "%s",

@@ -126,7 +126,7 @@ static const struct command_case commands[] = {
 	/* Linux: values in the next word, in clusters, negative, clamped */
 	{ "ntttcp -VQs h", false, true, "h", 5001, 16, 64, 60, 0, 0, 131072, 0 },
 	{ "ntttcp -Ns h", false, true, "h", 5001, 16, 64, 60, 0, 0, 131072, 0 },
-	{ "ntttcp -s h -t -1 -W -1 -C -1", false, true, "h", 5001, 16, 64, 60, 0, 0, 131072, 0 },
+	{ "ntttcp -s h -t -1 -W -1 -C -1", false, true, "h", 5001, 16, 64, 60, 0, 0, 131072, 3 },
 	{ "ntttcp -s h -P 513 -n 0 -l -4", false, true, "h", 5001, 512, 512, 60, 0, 0, 131072, 3 },
 	{ "ntttcp -s h -P -1 -n 1", false, true, "h", 5001, 512, 512, 60, 0, 0, 131072, 1 },
 	{ "ntttcp -s h -P 0 -l 1001", false, true, "h", 5001, 1, 4000, 60, 0, 0, 131072, 2 },
