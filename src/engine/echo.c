@@ -30,6 +30,8 @@ struct datagram_echo {
 	uint8_t *room; /* owned */
 	size_t slot;
 	uint32_t batch;
+	struct nd_senders *senders;        /* owned */
+	uint8_t key[BATCH][ND_SENDER_KEY]; /* of who sent what was read last */
 	struct nd_addr
 		*groups; /* owned: by flow, .len 0: none, which hears the answers; NULL: all */
 	uint32_t n;      /* of .answer: to be sent back */
@@ -48,6 +50,7 @@ static void close_datagrams(struct nd_io *io, unsigned lane)
 	nd_dg_drops(io, lane);
 	free(d->room);
 	free(d->groups);
+	nd_senders_free(d->senders);
 	nd_free_p(&io->rx_state[lane]);
 }
 
@@ -64,8 +67,10 @@ static int open_datagrams(struct nd_io *io, unsigned lane, struct nd_err *err)
 	d->room = nd_buffer_new(d->batch * d->slot);
 	if (io->plan->sock.multicast.wanted && !io->plan->sock.multicast.answers_sender)
 		d->groups = calloc(nd_io_room(io), sizeof(*d->groups));
-	if (!d->room || (io->plan->sock.multicast.wanted && !d->groups &&
-			 !io->plan->sock.multicast.answers_sender))
+	d->senders = nd_senders_new();
+	if (!d->room || !d->senders ||
+	    (io->plan->sock.multicast.wanted && !d->groups &&
+	     !io->plan->sock.multicast.answers_sender))
 		return nd_fail(err, -ENOMEM, "no memory for datagrams");
 	d->used = d->batch;
 	d->most = 1;
@@ -151,12 +156,29 @@ static void keep_answers(struct datagram_echo *d, const struct nd_addr *group, u
 	}
 }
 
+static void name_senders(struct datagram_echo *d, uint32_t n)
+{
+	memset(d->key, 0, n * sizeof(d->key[0]));
+	for (uint32_t i = 0; i < n; i++) {
+		const struct sockaddr_storage *from = &d->from[i];
+		const struct sockaddr_in *v4 = (const void *)from;
+		const struct sockaddr_in6 *v6 = (const void *)from;
+		bool is_v6 = from->ss_family == AF_INET6;
+
+		if (is_v6)
+			memcpy(d->key[i], &v6->sin6_addr, sizeof(v6->sin6_addr));
+		else
+			memcpy(d->key[i], &v4->sin_addr, sizeof(v4->sin_addr));
+		memcpy(d->key[i] + 16, is_v6 ? &v6->sin6_port : &v4->sin_port, sizeof(in_port_t));
+	}
+}
+
 static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
 {
 	struct datagram_echo *d = io->rx_state[f->workload];
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
 	uint32_t want = wants(io, f, d), n;
-	struct nd_batch b = { .iov = d->back };
+	struct nd_batch b = { .iov = d->back, .key = (const uint8_t(*)[ND_SENDER_KEY])d->key };
 	uint64_t bytes = 0;
 	int r;
 
@@ -172,8 +194,11 @@ static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
 		d->back[i] = (struct iovec){ d->iov[i].iov_base, d->header[i].msg_len };
 		bytes += d->header[i].msg_len;
 	}
-	if (frame->turn)
+	if (frame->turn) {
+		name_senders(d, b.n);
+		f->rx.senders = d->senders;
 		n = frame->turn(&f->rx, &b, &f->c, &io->c[f->workload]);
+	}
 	keep_answers(d, d->groups ? &d->groups[f - io->flows] : NULL, b.n);
 	ND_COUNT_FLOW(io, f, rx_messages, n);
 	ND_COUNT_FLOW(io, f, rx_bytes, bytes);

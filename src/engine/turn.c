@@ -198,6 +198,7 @@ static bool do_send(struct nd_io *io, struct nd_flow *f)
 	}
 	if (!f->begun_ns) {
 		f->begun_ns = io->now_ns;
+		f->tx.asks = f->step.asks;
 		if (f->step.reply && f->rx.next)
 			f->tx.next = f->rx.next - 1;
 	}
@@ -228,7 +229,8 @@ static void received(struct nd_io *io, struct nd_flow *f, uint64_t messages, uin
 	struct nd_event ev = { .what = ND_HAP_RECEIVED, .count = 1, .now_ns = io->now_ns };
 
 	if (nd_flow_is_datagram(io, f)) {
-		if (messages == 0) /* nothing of this flow */
+		/* nothing of this flow, and nobody answers what is no message of it */
+		if (messages == 0 && !nd_lane_of(io, f)->rx->answer)
 			return;
 		ev.count = (uint32_t)messages;
 		ev.bytes = bytes;

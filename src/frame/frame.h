@@ -13,6 +13,7 @@
 #include "stat/counters.h"
 #include "stat/hist.h"
 #include "stat/samples.h"
+#include "stat/senders.h"
 #include "stat/seq.h"
 
 /* Datagrams of one system call, or one piece of a stream (n = 1). */
@@ -21,6 +22,7 @@ struct nd_batch {
 	uint32_t n;
 	uint64_t now_ns;          /* send: the instant stamped; receive: when the call returned */
 	const uint64_t *stamp_ns; /* receive: kernel arrival stamps, wall clock, or NULL */
+	const uint8_t (*key)[ND_SENDER_KEY]; /* turn: who sent each datagram; NULL: not known */
 };
 
 /* Per flow and direction, in the flow's slot; zeroed before the run. */
@@ -32,6 +34,8 @@ struct nd_frame_state {
 	uint64_t message_bytes;
 	bool datagram;              /* set by the engine when the flow begins */
 	bool silent;                /* server: nothing is sent back */
+	uint8_t asks;               /* send: a question, see struct nd_step */
+	struct nd_senders *senders; /* borrowed: of .key; NULL */
 	struct nd_samples *samples; /* borrowed: its worker's; NULL: no instants are kept */
 	void *own;             /* of frames with .state_bytes; the flow's, zeroed before the run */
 	const struct nd_workload *workload; /* borrowed: what the flow is one of */

@@ -13,7 +13,16 @@
 
 enum { NUMBER_AT = 0, FLAGS_AT = 8, LENGTH_AT = 10 };
 
-enum { FROM_CLIENT = 1, WANTS_ANSWER = 2, WARM_UP = 4 };
+enum { FROM_CLIENT = 1, WANTS_ANSWER = 2, WARM_UP = 4, TELLS = 0x8000 };
+
+/*
+ * A question that only servers of this program answer: what has arrived? It lacks the bit of clients' messages, so that
+ * others ignore it without a word. Number: 0, begin to count; else the how manyth try. Behind the header messages, bytes,
+ * and ns from the first to the last of them, all ones where they are not known.
+ */
+#define TALE_BYTES ND_SOCKPERF_TALE
+
+enum { QUESTION = TELLS, TALE = TELLS | WANTS_ANSWER };
 
 /* A stream of messages, as far as it was written, or read. */
 struct stream {
@@ -21,13 +30,17 @@ struct stream {
 	uint64_t made;   /* messages begun */
 	uint32_t length, at;
 	uint8_t head[HEADER_BYTES];
-	bool passes;    /* reading: the message under way goes back */
-	bool compares;  /* reading: it is an answer whose bytes are known */
-	bool is_broken; /* it cannot be read any further */
+	bool passes; /* reading: the message under way goes back */
+	bool tells;  /* reading: what goes back, or has come, is in .tale */
+	uint8_t tale[TALE_BYTES];
+	struct nd_sender peer; /* server: of a stream there is one */
+	bool compares;         /* reading: it is an answer whose bytes are known */
+	bool is_broken;        /* it cannot be read any further */
 };
 
 struct own {
 	struct stream now, before; /* writing: before the last piece, for unfill() */
+	bool was_told;
 };
 
 static void put_head(uint8_t *at, uint64_t number, unsigned flags, uint32_t length)
@@ -80,8 +93,23 @@ static unsigned asking(const struct nd_frame_state *s, uint64_t number)
 	return FROM_CLIENT | (nd_samples_asks(s->samples, number) ? WANTS_ANSWER : 0u);
 }
 
+static void put_u64(uint8_t *at, uint64_t v)
+{
+	v = htobe64(v);
+	memcpy(at, &v, sizeof(v));
+}
+
+static void ask(const struct nd_frame_state *s, uint8_t *head)
+{
+	put_head(head, s->asks - 1u, QUESTION, TALE_BYTES);
+}
+
 static void fill_datagrams(struct nd_frame_state *s, struct nd_batch *b)
 {
+	if (s->asks) {
+		ask(s, b->iov[0].iov_base);
+		return;
+	}
 	for (uint32_t i = 0; i < b->n; i++) {
 		uint64_t number = nd_samples_send(s->samples, b->now_ns);
 
@@ -96,8 +124,13 @@ static void fill_datagrams(struct nd_frame_state *s, struct nd_batch *b)
 
 static void begin_message(struct nd_frame_state *s, struct stream *t, uint64_t now_ns)
 {
-	t->length = (uint32_t)nd_sockperf_bytes(s->workload, s->flow, t->made++);
 	t->at = 0;
+	if (s->asks) {
+		t->length = TALE_BYTES;
+		ask(s, t->head);
+		return;
+	}
+	t->length = (uint32_t)nd_sockperf_bytes(s->workload, s->flow, t->made++);
 	t->number = nd_samples_send(s->samples, now_ns);
 	put_head(t->head, t->number, asking(s, t->number), t->length);
 	s->next = t->number + 1;
@@ -152,7 +185,8 @@ static void unfill(struct nd_frame_state *s, uint32_t unsent)
 	struct own *own = s->own;
 
 	if (s->datagram) {
-		nd_samples_unsend(s->samples, unsent);
+		if (!s->asks)
+			nd_samples_unsend(s->samples, unsent);
 		return;
 	}
 	nd_samples_unsend(s->samples, own->now.made - own->before.made);
@@ -176,6 +210,33 @@ static uint64_t wrong_in_head(const struct nd_frame_state *s, const uint8_t *hea
 	return (flags_of(head) != WANTS_ANSWER) + is_long;
 }
 
+static uint64_t get_u64(const uint8_t *at)
+{
+	uint64_t v;
+
+	memcpy(&v, at, sizeof(v));
+	return be64toh(v);
+}
+
+static bool is_tale(const uint8_t *head)
+{
+	return flags_of(head) == TALE && length_of(head) == TALE_BYTES;
+}
+
+/* The first answer to a question behind the end: what came before is not all. */
+static void take_tale(struct nd_frame_state *s, const uint8_t *at)
+{
+	struct own *own = s->own;
+	uint64_t messages = get_u64(at + HEADER_BYTES);
+
+	s->next = number_of(at) + 1;
+	if (own->was_told || number_of(at) == 0 || messages == ND_UNKNOWN)
+		return;
+	own->was_told = true;
+	nd_samples_tell(s->samples, messages, get_u64(at + HEADER_BYTES + 8),
+			get_u64(at + HEADER_BYTES + 16));
+}
+
 static bool take_answer(struct nd_frame_state *s, const uint8_t *head, uint64_t now_ns)
 {
 	uint64_t number = number_of(head);
@@ -194,6 +255,11 @@ static uint32_t take_datagrams(struct nd_frame_state *s, const struct nd_batch *
 	for (uint32_t i = 0; i < b->n; i++) {
 		const uint8_t *at = b->iov[i].iov_base;
 
+		if (b->iov[i].iov_len == TALE_BYTES && is_tale(at)) {
+			take_tale(s, at);
+			n++;
+			continue;
+		}
 		if (b->iov[i].iov_len < HEADER_BYTES || length_of(at) > b->iov[i].iov_len ||
 		    !take_answer(s, at, b->now_ns)) {
 			b->iov[i].iov_len = 0;
@@ -217,6 +283,12 @@ static bool open_answer(struct nd_frame_state *s, struct stream *t, uint64_t now
 	t->length = length_of(t->head);
 	if (t->length < HEADER_BYTES || t->length > ND_MAX_MESSAGE)
 		return false;
+	t->tells = is_tale(t->head);
+	if (t->tells) {
+		memcpy(t->tale, t->head, HEADER_BYTES);
+		t->compares = false;
+		return true;
+	}
 	/* one that was not asked for is skipped */
 	t->compares = take_answer(s, t->head, now_ns) && s->workload->compares;
 	t->number = s->next - 1;
@@ -243,6 +315,8 @@ static uint64_t read_stream(struct nd_frame_state *s, const struct nd_batch *b)
 		} else {
 			piece = ND_MIN(n, (size_t)(t->length - t->at));
 			wrong += wrong_in_piece(t, at, piece);
+			if (t->tells)
+				memcpy(t->tale + t->at, at, piece);
 		}
 		at += piece;
 		n -= piece;
@@ -251,8 +325,12 @@ static uint64_t read_stream(struct nd_frame_state *s, const struct nd_batch *b)
 			t->is_broken = !open_answer(s, t, b->now_ns);
 		if (t->at == HEADER_BYTES && t->compares)
 			wrong += wrong_in_head(s, t->head);
-		if (t->length && t->at == t->length)
+		if (t->length && t->at == t->length) {
+			if (t->tells)
+				take_tale(s, t->tale);
+			t->tells = false;
 			t->at = t->length = 0;
+		}
 	}
 	return wrong;
 }
@@ -298,6 +376,36 @@ static uint32_t messages_in(const struct nd_frame_state *s, const struct iovec *
 	return n;
 }
 
+static bool is_question(const uint8_t *head)
+{
+	return flags_of(head) == QUESTION && length_of(head) == TALE_BYTES;
+}
+
+/* The message at @head becomes the tale, what is behind the header included. */
+static void tell(struct nd_sender *peer, uint8_t *head)
+{
+	uint64_t number = number_of(head);
+
+	if (number == 0) {
+		peer->has_begun = true;
+		peer->messages = peer->bytes = peer->first_ns = peer->last_ns = 0;
+	}
+	put_head(head, number, TALE, TALE_BYTES);
+	put_u64(head + HEADER_BYTES, peer->has_begun ? peer->messages : ND_UNKNOWN);
+	put_u64(head + HEADER_BYTES + 8, peer->has_begun ? peer->bytes : ND_UNKNOWN);
+	put_u64(head + HEADER_BYTES + 16,
+		peer->has_begun ? peer->last_ns - peer->first_ns : ND_UNKNOWN);
+}
+
+static void count_message(struct nd_sender *peer, uint32_t length, uint64_t now_ns)
+{
+	peer->messages++;
+	peer->bytes += length;
+	peer->last_ns = now_ns;
+	if (!peer->first_ns)
+		peer->first_ns = now_ns;
+}
+
 /* Turn one message in place. Return: was it counted; *ret_back: does it go back? */
 static bool turn_head(const struct nd_frame_state *s, uint8_t *head, bool *ret_back)
 {
@@ -312,16 +420,23 @@ static bool turn_head(const struct nd_frame_state *s, uint8_t *head, bool *ret_b
 }
 
 /* What does not go back is closed up behind what does. Return: messages counted. */
-static uint32_t turn_datagram(const struct nd_frame_state *s, struct iovec *v)
+static uint32_t turn_datagram(const struct nd_frame_state *s, struct iovec *v,
+			      struct nd_sender *peer, uint64_t now_ns)
 {
 	uint8_t *at = v->iov_base, *to = at;
 	uint32_t left = messages_in(s, v), n = 0;
 
 	for (; left > 0; left--) {
 		uint32_t length = length_of(at);
-		bool goes_back;
+		bool goes_back, counts = turn_head(s, at, &goes_back);
 
-		n += turn_head(s, at, &goes_back);
+		n += counts;
+		if (counts && peer)
+			count_message(peer, length, now_ns);
+		if (peer && is_question(at) && !s->silent) {
+			tell(peer, at);
+			goes_back = true;
+		}
 		if (goes_back) {
 			if (to != at)
 				memmove(to, at, length);
@@ -339,7 +454,9 @@ static uint32_t turn_datagrams(struct nd_frame_state *s, struct nd_batch *b, str
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < b->n; i++) {
-		uint32_t here = turn_datagram(s, &b->iov[i]);
+		struct nd_sender *peer =
+			b->key && s->senders ? nd_senders_of(s->senders, b->key[i]) : NULL;
+		uint32_t here = turn_datagram(s, &b->iov[i], peer, b->now_ns);
 
 		count_both(&c->rx_foreign, &sum->rx_foreign, here == 0);
 		n += here;
@@ -357,12 +474,26 @@ static void pass(const struct stream *t, const uint8_t *from, size_t n, uint8_t 
 }
 
 /* A header is complete. False: the rest of the stream makes no sense. */
-static bool open_message(const struct nd_frame_state *s, struct stream *t, uint32_t *count)
+static bool open_message(const struct nd_frame_state *s, struct stream *t, uint64_t now_ns,
+			 uint32_t *count)
 {
+	bool counts;
+
 	t->length = length_of(t->head);
 	if (t->length < HEADER_BYTES || t->length > s->message_bytes)
 		return false;
-	*count += turn_head(s, t->head, &t->passes);
+	counts = turn_head(s, t->head, &t->passes);
+	*count += counts;
+	if (counts)
+		count_message(&t->peer, t->length, now_ns);
+	t->tells = is_question(t->head) && !s->silent;
+	if (t->tells) {
+		memcpy(t->tale, t->head, HEADER_BYTES);
+		t->peer.has_begun = true; /* with the connection */
+		tell(&t->peer, t->tale);
+		memcpy(t->head, t->tale, HEADER_BYTES);
+		t->passes = true;
+	}
 	return true;
 }
 
@@ -381,13 +512,13 @@ static uint32_t turn_stream(struct nd_frame_state *s, struct nd_batch *b)
 			piece = ND_MIN(left, (size_t)(HEADER_BYTES - t->at));
 			memcpy(t->head + t->at, at, piece);
 			t->at += (uint32_t)piece;
-			if (t->at == HEADER_BYTES && !open_message(s, t, &n))
+			if (t->at == HEADER_BYTES && !open_message(s, t, b->now_ns, &n))
 				return ND_TURN_BROKEN;
 			if (t->at == HEADER_BYTES)
 				pass(t, t->head, HEADER_BYTES, &to);
 		} else {
 			piece = ND_MIN(left, (size_t)(t->length - t->at));
-			pass(t, at, piece, &to);
+			pass(t, t->tells ? t->tale + t->at : at, piece, &to);
 			t->at += (uint32_t)piece;
 		}
 		at += piece;

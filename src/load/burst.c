@@ -10,6 +10,9 @@
 /* Datagrams that are not answered after this long are lost: the next burst goes out. */
 #define PATIENCE_NS (250 * ND_NS_PER_MS)
 #define TAIL_NS     (100 * ND_NS_PER_MS)
+/* Who tells what has arrived tells it behind all of that. */
+#define LONG_NS (500 * ND_NS_PER_MS)
+#define TRIES   20u
 /* Behind the last message of a test that ends by their number: answers may come as long as this is not quiet. */
 #define QUIET_NS (500 * ND_NS_PER_MS)
 
@@ -23,6 +26,10 @@ struct burst {
 	uint64_t due_ns;
 	uint64_t tail_ns;   /* the second half reads until then; 0: on and on */
 	bool is_sent;       /* all that was to be sent */
+	bool may_ask;       /* what has arrived, at the beginning and at the end */
+	bool asking;        /* such a question, or its answer, is under way */
+	bool is_ours;       /* somebody answers them */
+	uint8_t asks;       /* the last one, as in struct nd_step */
 	uint64_t first;     /* datagrams: number of the first of the burst; 0: none */
 	uint64_t ops, sent; /* messages to be sent in all, 0: by time; sent so far */
 	uint32_t batch;
@@ -40,6 +47,9 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	s->answered = wl->answered;
 	s->ops = cfg->ops;
 	s->datagram = cfg->datagram;
+	s->may_ask = wl->asks;
+	/* a connection needs no question at its beginning, and sockperf's server drops what it reads together with one */
+	s->asks = !cfg->datagram;
 	s->batch = ND_MAX(cfg->batch_max, 1u);
 	nd_pace_init(&s->pace,
 		     wl->rate_ops ? (double)wl->rate_ops / (double)ND_MAX(wl->flows, 1) : 0,
@@ -110,6 +120,56 @@ static void hear(struct burst *s, uint64_t now_ns, struct nd_step *ret)
 	}
 }
 
+static void ask(struct burst *s, struct nd_step *ret)
+{
+	s->asking = true;
+	s->asks++;
+	*ret = (struct nd_step){
+		.op = ND_OP_SEND, .count = 1, .bytes = ND_SOCKPERF_TALE, .asks = s->asks
+	};
+}
+
+static void finish(struct burst *s, struct nd_step *ret)
+{
+	ret->op = ND_OP_FINISH;
+	if (s->may_ask)
+		ask(s, ret);
+}
+
+static void hear_tale(struct burst *s, uint64_t now_ns, struct nd_step *ret)
+{
+	s->hearing = true;
+	ret->op = ND_OP_RECV;
+	ret->count = 1;
+	ret->bytes = s->datagram ? 0 : ND_SOCKPERF_TALE;
+	ret->until_ns = now_ns + (s->datagram ? TAIL_NS : LONG_NS);
+}
+
+/* The first question, of datagrams alone, is not waited for. Behind the end who has answered it is asked until all is
+ * told: questions may be lost. */
+static void asking(struct burst *s, const struct nd_event *ev, struct nd_step *ret)
+{
+	bool is_last;
+
+	if (ev->what == ND_HAP_SENT && s->asks == 1) {
+		s->asking = false;
+		if (s->stopping)
+			finish(s, ret);
+		else
+			begin(s, ev->now_ns, ret);
+		return;
+	}
+	if (ev->what == ND_HAP_RECEIVED)
+		s->is_ours = true;
+	is_last = !s->datagram || ev->seq > 1;
+	if (ev->what == ND_HAP_SENT || (ev->what == ND_HAP_RECEIVED && !is_last))
+		hear_tale(s, ev->now_ns, ret);
+	else if (ev->what == ND_HAP_TIME && s->datagram && s->asks < (s->is_ours ? TRIES : 3u))
+		ask(s, ret);
+	else
+		ret->op = ND_OP_FINISH;
+}
+
 static void sent(struct burst *s, const struct nd_event *ev, struct nd_step *ret)
 {
 	uint64_t n = ND_MAX(ev->count, 1u);
@@ -125,7 +185,7 @@ static void sent(struct burst *s, const struct nd_event *ev, struct nd_step *ret
 		s->left = s->count;
 		hear(s, ev->now_ns, ret);
 	} else if (s->stopping) {
-		ret->op = ND_OP_FINISH;
+		finish(s, ret);
 	} else {
 		begin(s, ev->now_ns, ret);
 	}
@@ -150,10 +210,17 @@ static void received(struct burst *s, const struct nd_event *ev, struct nd_step 
 
 static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_step *ret)
 {
+	if (s->asking && ev->what != ND_HAP_STOP) {
+		asking(s, ev, ret);
+		return;
+	}
 	switch (ev->what) {
 	case ND_HAP_START:
 		s->pace.next_ns = s->start_ns = ev->now_ns;
-		begin(s, ev->now_ns, ret);
+		if (s->may_ask && s->datagram)
+			ask(s, ret);
+		else
+			begin(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_SENT:
 		sent(s, ev, ret);
@@ -169,7 +236,10 @@ static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_st
 		break;
 	case ND_HAP_STOP:
 		s->stopping = true;
-		ret->op = !s->hearing && ev->bytes ? ND_OP_KEEP : ND_OP_FINISH;
+		if (s->asking || (!s->hearing && ev->bytes))
+			ret->op = ND_OP_KEEP;
+		else
+			finish(s, ret);
 		break;
 	default:
 		ret->op = ND_OP_FINISH;

@@ -223,6 +223,7 @@ static void fill_client(struct nd_sockperf_line *l)
 						  .rate_ops = n->rate,
 						  .burst = n->burst,
 						  .compares = l->compares,
+						  .asks = n->mode == ND_SP_THROUGHPUT && !l->multicast.wanted,
 						  .answered = n->mode == ND_SP_PING_PONG };
 	/* before and behind those that count */
 	if (n->messages)

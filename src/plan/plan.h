@@ -99,10 +99,11 @@ struct nd_workload {
 	bool insists;
 	enum nd_spacing arrival; /* paced: gaps between requests; never travels */
 	uint64_t burn_steps;     /* load timed: busy work behind each operation; never travels */
-	uint64_t burst;          /* loads burst, under: messages of one; these six never travel */
+	uint64_t burst;          /* loads burst, under: messages of one; these seven never travel */
 	uint64_t spread_bytes;   /* messages are shorter than message_bytes by up to so much */
 	bool answered;           /* load burst: each burst is waited for */
 	bool silent;             /* load echo: nothing goes back */
+	bool asks;               /* load burst: the receiver is asked what has arrived */
 	bool compares;           /* frame sockperf: answers set against what was sent */
 	struct nd_list schedule; /* load under: struct nd_playback (plan/sockperf.h) */
 	/* struct nd_size, datagrams: taken in turn, none over message_bytes; empty: all have that */

@@ -49,6 +49,10 @@ static void count_samples(struct nd_sprep *f)
 		f->sent += c.sent;
 		f->received += c.received;
 		f->duplicate += c.duplicate;
+		f->told += c.told;
+		f->there += c.there;
+		f->there_bytes += c.there_bytes;
+		f->there_ns = ND_MAX(f->there_ns, c.there_ns);
 	}
 }
 
@@ -275,7 +279,30 @@ static void put_bandwidth(const struct nd_sprep *f, double rate, uint64_t bytes,
 			    mega * 8);
 }
 
-/* What arrived is known where the server is one of ours and tells. */
+/* What arrived is known where the server is one of ours and tells of every flow. */
+static void put_receiver(const struct nd_sprep *f, struct nd_str *out)
+{
+	const struct nd_part *part = part_of(f);
+	double seconds = (double)f->there_ns / (double)ND_NS_PER_S;
+	uint64_t lost = f->sent > f->there ? f->sent - f->there : 0;
+
+	if (!part || f->told == 0 || f->told < part->flows.n || nd_face_bool(&f->face, "coloured"))
+		return;
+	nd_str_addf(out, "sockperf: Receiver: %llu of %llu messages arrived; %llu lost",
+		    (unsigned long long)f->there, (unsigned long long)f->sent,
+		    (unsigned long long)lost);
+	if (f->sent > 0)
+		nd_str_addf(out, " (%.3f %%)", 100.0 * (double)lost / (double)f->sent);
+	nd_str_add(out, "\n");
+	if (seconds > 0)
+		nd_str_addf(
+			out,
+			"sockperf: Receiver: %.0f [msg/sec], %.3f MBps (%.3f Mbps) in %.3f sec\n",
+			(double)f->there / seconds,
+			(double)f->there_bytes / seconds / (1024 * 1024),
+			(double)f->there_bytes / seconds * 8 / (1024 * 1024), seconds);
+}
+
 static void put_throughput(const struct nd_sprep *f, struct nd_str *out)
 {
 	uint64_t bytes = nd_face_u64(&f->face, "message_bytes");
@@ -291,6 +318,7 @@ static void put_throughput(const struct nd_sprep *f, struct nd_str *out)
 			    rate * (double)pieces, (unsigned long long)pieces);
 	nd_str_add(out, "\n");
 	put_bandwidth(f, rate, bytes, out);
+	put_receiver(f, out);
 }
 
 /* ---- the writer */

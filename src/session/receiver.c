@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "plan/sockperf.h"
 #include "session/receiver.h"
 
 enum { ACCEPTS = 64, DOORS_MAX = 4096, TAIL = 100000 };
@@ -199,6 +200,9 @@ static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index,
 			    .index = index,
 			    .datagram = (t->caps & ND_NET_DATAGRAM) != 0 };
 	r = nd_listen(t, &at, false, &d->fd, err);
+	/* datagrams have no other socket of their own: buffers and the like are its */
+	if (r == 0 && d->datagram && nd_sockperf_of(v->plan))
+		r = nd_accepted(t, &v->plan->sock, d->fd, err);
 	if (r == 0 && v->plan->sock.multicast.wanted && nd_is_multicast(&at))
 		r = join_group(v, index, d->fd, &at, err);
 	if (r == 0)

@@ -27,6 +27,7 @@ struct nd_samples {
 	struct nd_sample *ring;             /* owned, RING entries; NULL: nothing is kept */
 	uint64_t every;
 	uint64_t sent, received, duplicate, alien, missed;
+	uint64_t told, there, there_bytes, there_ns;
 };
 
 int nd_samples_new(uint64_t every, struct nd_samples **ret)
@@ -135,6 +136,14 @@ void nd_samples_put(struct nd_samples *s, const struct nd_sample *v, uint32_t n)
 	atomic_store_explicit(&s->head, s->sent, memory_order_release);
 }
 
+void nd_samples_tell(struct nd_samples *s, uint64_t messages, uint64_t bytes, uint64_t ns)
+{
+	s->told++;
+	s->there += messages;
+	s->there_bytes += bytes;
+	s->there_ns = ND_MAX(s->there_ns, ns);
+}
+
 /* ---- the file */
 
 static int open_file(void)
@@ -205,6 +214,10 @@ void nd_samples_counts(const struct nd_samples *s, struct nd_sample_counts *ret)
 		.duplicate = s->duplicate,
 		.alien = s->alien,
 		.missed = s->missed,
+		.told = s->told,
+		.there = s->there,
+		.there_bytes = s->there_bytes,
+		.there_ns = s->there_ns,
 	};
 }
 

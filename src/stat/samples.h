@@ -24,6 +24,10 @@ struct nd_sample_counts {
 	uint64_t duplicate; /* further answers */
 	uint64_t alien;     /* answers to what was never sent */
 	uint64_t missed;    /* not kept: the file could not be written fast enough */
+	/* what receivers told of the flows, where they do */
+	uint64_t asked, told;        /* flows */
+	uint64_t there, there_bytes; /* messages that arrived */
+	uint64_t there_ns;           /* from the first to the last of a flow; the longest */
 };
 
 struct nd_samples;
@@ -45,6 +49,9 @@ bool nd_samples_answer(struct nd_samples *s, uint64_t number, uint64_t now_ns);
 /** nd_samples_put() - instead of these three: @n entries that are settled, each a message and its answer, kept all or
  * none; @every is 1. */
 void nd_samples_put(struct nd_samples *s, const struct nd_sample *v, uint32_t n);
+
+/** nd_samples_tell() - a flow's receiver has told: @messages of @bytes in all, within @ns. */
+void nd_samples_tell(struct nd_samples *s, uint64_t messages, uint64_t bytes, uint64_t ns);
 
 /** nd_samples_drain() - any one other thread, many times a second: move what is settled to the file. */
 void nd_samples_drain(struct nd_samples *s);

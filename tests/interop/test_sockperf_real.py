@@ -101,6 +101,27 @@ def test_matrix(net, netdyno, real, serve, tmp_path, tcp, mode, who):
         assert abs(received + no_room(net.b) - before - sent) <= 20
 
 
+@PROTOCOL
+@pytest.mark.parametrize("who", ["both ours", "real server"])
+def test_receiver_tells(net, netdyno, real, serve, tcp, who):
+    words = ["--tcp"] if tcp else []
+    before = no_room(net.b)
+    port, server = serve(*words, program=real if who == "real server" else None)
+    proc = net.a.spawn([netdyno, "sockperf", "tp", *words, "-i", net.b.ip4, "-p", port, "-t", "1", "--mps", "5000"])
+    ended(proc, within=20.0)
+    sent = number(r"Total of (\d+) messages sent", plain(proc))
+    server.send_signal(signal.SIGINT)
+    poll("the server's end", lambda: server.returncode is not None, 10.0 * slow())
+    received = number(r"Total (\d+) messages received and handled", plain(server))
+    if who == "real server":
+        assert "Receiver:" not in proc.stdout
+        assert received + no_room(net.b) - before == sent
+        return
+    told = re.search(r"sockperf: Receiver: (\d+) of (\d+) messages arrived; (\d+) lost", proc.stdout)
+    assert told, proc.describe(40)
+    assert [int(x) for x in told.groups()] == [received, sent, sent - received]
+
+
 GROUPS = {"group4": ("239.1.2.3", lambda host: host.ip4), "group6": ("ff15::77:1", lambda host: host.dev)}
 
 

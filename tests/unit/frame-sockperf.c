@@ -10,6 +10,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,12 +312,108 @@ static void takes_answers(void **state)
 	close_end(&e);
 }
 
+/* A question is counted by nobody, and answered with what its sender has sent since the first one. */
+static void tells_what_arrived(void **state)
+{
+	static const struct {
+		uint8_t number, flags_high, flags_low; /* of a message: else a question */
+		uint8_t key;
+		uint64_t messages, bytes; /* told */
+	} rows[] = {
+		{ 1, 0x80, 0, 1, UINT64_MAX, UINT64_MAX }, /* it never began */
+		{ 0, 0x80, 0, 1, 0, 0 },
+		{ 1, 0, 1, 1, 0, 0 },
+		{ 2, 0, 1, 1, 0, 0 },
+		{ 7, 0, 1, 2, 0, 0 }, /* somebody else's */
+		{ 1, 0x80, 0, 1, 2, 2 * ND_SOCKPERF_TALE },
+	};
+
+	struct end e;
+
+	(void)state;
+	open_end(&e, true, 100, UINT64_MAX);
+	e.s.senders = nd_senders_new();
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		uint8_t bytes[ND_SOCKPERF_TALE] = { 0 };
+		uint8_t key[1][ND_SENDER_KEY] = { { rows[i].key } };
+		struct iovec v = { bytes, sizeof(bytes) };
+		struct nd_batch b = { .iov = &v,
+				      .n = 1,
+				      .now_ns = 50 + i,
+				      .key = (const uint8_t(*)[ND_SENDER_KEY])key };
+		bool asks = rows[i].flags_high != 0;
+		uint64_t told[3];
+
+		bytes[7] = rows[i].number;
+		bytes[8] = rows[i].flags_high;
+		bytes[9] = rows[i].flags_low;
+		bytes[13] = ND_SOCKPERF_TALE;
+		assert_int_equal(frame()->turn(&e.s, &b, &e.c, &e.sum), !asks);
+		assert_int_equal(v.iov_len, asks ? ND_SOCKPERF_TALE : 0);
+		if (!asks)
+			continue;
+		assert_int_equal(bytes[8], 0x80);
+		assert_int_equal(bytes[9], 2);
+		memcpy(told, bytes + 14, sizeof(told));
+		assert_int_equal(be64toh(told[0]), rows[i].messages);
+		assert_int_equal(be64toh(told[1]), rows[i].bytes);
+	}
+	nd_senders_free(e.s.senders);
+	close_end(&e);
+}
+
+/* ... of a stream, cut at every place; the client takes the answer back in. */
+static void tells_over_a_stream(void **state)
+{
+	uint8_t in[2 * ND_SOCKPERF_TALE + 14] = { [8] = 0x80, [13] = ND_SOCKPERF_TALE };
+	const size_t second = ND_SOCKPERF_TALE + 14;
+
+	(void)state;
+	in[ND_SOCKPERF_TALE + 7] = 1; /* a message, not to be answered */
+	in[ND_SOCKPERF_TALE + 9] = 1;
+	in[ND_SOCKPERF_TALE + 13] = 14;
+	in[second + 7] = 1;
+	in[second + 8] = 0x80;
+	in[second + 13] = ND_SOCKPERF_TALE;
+	for (size_t cut = 1; cut < sizeof(in); cut++) {
+		uint8_t back[sizeof(in)];
+		size_t n = 0;
+		struct nd_sample_counts c;
+		struct end server, client;
+
+		open_end(&server, false, 100, UINT64_MAX);
+		open_end(&client, false, 14, 0);
+		for (unsigned half = 0; half < 2; half++) {
+			uint8_t room[ROOM + sizeof(in)];
+			size_t from = half ? cut : 0, to = half ? sizeof(in) : cut;
+			struct iovec v = { room + ROOM, to - from };
+			struct nd_batch b = { .iov = &v, .n = 1, .now_ns = 7 };
+
+			memcpy(room + ROOM, in + from, to - from);
+			assert_int_not_equal(frame()->turn(&server.s, &b, &server.c, &server.sum),
+					     ND_TURN_BROKEN);
+			memcpy(back + n, v.iov_base, v.iov_len);
+			n += v.iov_len;
+			b.iov = &(struct iovec){ back + n - v.iov_len, v.iov_len };
+			(void)frame()->take(&client.s, &b, &client.c, &client.sum);
+		}
+		assert_int_equal(n, 2 * ND_SOCKPERF_TALE);
+		nd_samples_counts(client.s.samples, &c);
+		assert_int_equal(c.told, 1);
+		assert_int_equal(c.there, 1);
+		assert_int_equal(c.there_bytes, 14);
+		close_end(&server);
+		close_end(&client);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_headers),       cmocka_unit_test(resumes_a_stream),
 		cmocka_unit_test(turns_datagrams),      cmocka_unit_test(turns_streams),
 		cmocka_unit_test(gives_up_on_nonsense), cmocka_unit_test(takes_answers),
+		cmocka_unit_test(tells_what_arrived),   cmocka_unit_test(tells_over_a_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
