@@ -125,8 +125,8 @@ void nd_flow_finish(struct nd_io *io, struct nd_flow *f)
 /* Tell the load and take up what it answers. */
 void nd_flow_tell(struct nd_io *io, struct nd_flow *f, struct nd_event *ev)
 {
-	struct nd_step step = { 0 };
-	struct nd_note note = { 0 };
+	struct nd_step step; /* the load writes both in full */
+	struct nd_note note;
 
 	ev->half = f->half;
 	nd_lane_of(io, f)->load->next(f->load, ev, &step, &note);

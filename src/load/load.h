@@ -96,7 +96,7 @@ struct nd_load {
 	const char *name, *help;
 	size_t state_bytes; /* per flow, zeroed before init */
 	int (*init)(void *state, const struct nd_load_cfg *cfg);
-	/* Called once per event; never blocks, allocates, reads a clock. */
+	/* Called once per event; never blocks, allocates, reads a clock. Writes all of *ret and *note. */
 	void (*next)(void *state, const struct nd_event *ev, struct nd_step *ret,
 		     struct nd_note *note);
 	unsigned needs; /* enum nd_net_caps bits that the transport must have: 0 any */

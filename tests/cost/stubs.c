@@ -88,26 +88,32 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
 
 /* ---- sockets */
 
-ssize_t __wrap_send(int fd, const void *buf, size_t n, int flags)
+static inline __attribute__((always_inline)) long take(int fd, size_t n, int flags)
 {
-	if (!cost_kernel.on)
-		return __real_send(fd, buf, n, flags);
 	if (flags & MSG_ZEROCOPY)
 		cost_kernel.of_fd[(unsigned)fd % COST_FDS].pinned++;
 	cost_kernel_operations(1);
-	return (ssize_t)n;
+	return (long)n;
+}
+
+static inline __attribute__((always_inline)) long give(int fd, uintptr_t buf, size_t n)
+{
+	cost_kernel_operations(1);
+	if (cost_kernel.datagram) {
+		cost_kernel_datagram(fd, buf);
+		return (long)cost_kernel.datagram;
+	}
+	return (long)(cost_kernel.short_reads ? n / 2 : n);
+}
+
+ssize_t __wrap_send(int fd, const void *buf, size_t n, int flags)
+{
+	return cost_kernel.on ? take(fd, n, flags) : __real_send(fd, buf, n, flags);
 }
 
 ssize_t __wrap_recv(int fd, void *buf, size_t n, int flags)
 {
-	if (!cost_kernel.on)
-		return __real_recv(fd, buf, n, flags);
-	cost_kernel_operations(1);
-	if (cost_kernel.datagram) {
-		cost_kernel_datagram(fd, (uintptr_t)buf);
-		return (ssize_t)cost_kernel.datagram;
-	}
-	return (ssize_t)(cost_kernel.short_reads ? n / 2 : n);
+	return cost_kernel.on ? give(fd, (uintptr_t)buf, n) : __real_recv(fd, buf, n, flags);
 }
 
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *m, int flags)
@@ -337,6 +343,10 @@ long __wrap_syscall(long number, ...)
 		return next_events((struct epoll_event *)(uintptr_t)a[1], (int)a[2]);
 	}
 #endif
+	if (cost_kernel.on && number == SYS_sendto)
+		return take((int)a[0], (size_t)a[2], (int)a[3]);
+	if (cost_kernel.on && number == SYS_recvfrom)
+		return give((int)a[0], (uintptr_t)a[1], (size_t)a[2]);
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
