@@ -38,7 +38,7 @@ BASHDIR = $(PREFIX)/share/bash-completion/completions
 ZSHDIR  = $(PREFIX)/share/zsh/site-functions
 
 # Names under which the program answers as another tool: `make install` links each to netdyno.
-PERSONA_LINKS ?= ntttcp netperf netserver
+PERSONA_LINKS ?= ntttcp netperf netserver sockperf
 
 # ---- what there is to build: a new file needs no line here
 

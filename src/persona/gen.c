@@ -8,6 +8,7 @@
 #include "net/net.h"
 #include "persona/netperf.h"
 #include "persona/ntttcp.h"
+#include "persona/sockperf.h"
 #include "report/report.h"
 
 #define MAN_DATE "2026-11-30" /* moves with the version */
@@ -275,6 +276,7 @@ static const struct { const char *name; void (*make)(struct nd_str *out); } gene
 	{ "man-ntttcp", nd_ntttcp_man },
 	{ "man-netperf", nd_netperf_man },
 	{ "man-netserver", nd_netserver_man },
+	{ "man-sockperf", nd_sockperf_man },
 	{ "bash", make_bash },
 	{ "zsh",  make_zsh },
 	{ "protocol-md", nd_dialect_doc },

@@ -27,7 +27,7 @@ struct top {
 static const struct nd_opt top_rows[] = {
 	{ .name = "gen", .type = ND_OPT_STRING, .section = "Options", .hidden = true,
 	  .offset = (uint32_t)ND_FIELD_OF(const char *, struct top, generator),
-	  .help = "write a document: man, man-ntttcp, man-netperf, man-netserver, bash, zsh, protocol-md, schema, "
+	  .help = "write a document: man, man-ntttcp, man-netperf, man-netserver, man-sockperf, bash, zsh, protocol-md, schema, "
 		  "results-md" },
 	{ 0 }
 };
@@ -240,7 +240,7 @@ static int read_top(int argc, char **argv, struct nd_plan *plan, struct nd_str *
 		return ND_NEXT_RESULT_DOC;
 	return nd_fail(
 		err, -EINVAL,
-		"--gen: '%.80s' is none of man, man-ntttcp, man-netperf, man-netserver, bash, "
+		"--gen: '%.80s' is none of man, man-ntttcp, man-netperf, man-netserver, man-sockperf, bash, "
 		"zsh, protocol-md, schema, results-md",
 		top.generator);
 }

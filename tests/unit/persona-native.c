@@ -63,7 +63,7 @@ static const struct sentence_case sentences[] = {
 	{ "help frobnicate", "unknown verb 'frobnicate'; netdyno --help lists them" },
 	{ "-t 5 stream h", "the verb comes first: unknown option '-t'" },
 	{ "-- stream", "the verb comes first: serve, stream HOST or packets HOST" },
-	{ "--gen poem", "--gen: 'poem' is none of man, man-ntttcp, man-netperf, man-netserver, bash, zsh, protocol-md, schema, results-md" },
+	{ "--gen poem", "--gen: 'poem' is none of man, man-ntttcp, man-netperf, man-netserver, man-sockperf, bash, zsh, protocol-md, schema, results-md" },
 	{ "stream", "stream: HOST is missing" },
 	{ "stream a b", "stream: 'b' is one word too many" },
 	{ "serve h", "serve: 'h' is one word too many" },

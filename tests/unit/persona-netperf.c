@@ -134,7 +134,7 @@ static const struct option_case options[] = {
 	{ "-- -R 0", PB(sock.no_router, true) },       { "-- -R 1", PB(sock.no_router, false) },
 	{ "-t UDP_STREAM", PB(sock.no_router, false) }, { "-- -g", PB(sock.debug, true) },
 	{ "-- -a", B(defer_accept, true) },            { "-- -B", B(pktinfo, true) },
-	{ "-t UDP_STREAM -- -l 7", PU(sock.multicast_ttl, 7) }, { "", PU(sock.multicast_ttl, 0) },
+	{ "-t UDP_STREAM -- -l 7", PU(sock.multicast.ttl, 7) }, { "", PU(sock.multicast.ttl, 0) },
 	{ "-t UDP_RR -- -e 3", PU(workload[0].patience_ns, 3 * S) }, { "-t UDP_RR", PU(workload[0].patience_ns, 0) },
 	{ "-t TCP_CRR -- -U", PB(workload[0].insists, true) }, { "-- -U", PU(refused_ns, 60 * S) },
 	{ "", PU(refused_ns, 0) },                     { "-t TCP_CRR -- -p 9000,9015", PU(turn_ports[1], 9015) },
