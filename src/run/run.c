@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "run/int.h"
 
-#define GIFTS_AT_ONCE 64u /* flows handed over before a worker in set-up is woken */
+#define GIFTS_AT_ONCE 32u /* flows handed over before a worker in set-up is woken again */
 
 enum { MAX_SHARED_BUFFER = 4 << 20 };
 
@@ -192,13 +192,13 @@ int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err 
 	return 0;
 }
 
-/* A worker that lacks many flows still need not hear of each: it also looks by itself. */
+/* A worker that lacks many flows still need not hear of each: it also looks by itself, often when some have come. */
 static bool must_hear(const struct nd_worker *w)
 {
 	const struct nd_run *r = w->run;
 
 	return r->cfg.plan->open_ended || r->given_n >= r->flow_n ||
-	       r->given_n % GIFTS_AT_ONCE == 0;
+	       w->handed_n % GIFTS_AT_ONCE == 1;
 }
 
 /* The last flow of all may be another worker's. */
@@ -230,6 +230,7 @@ static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *er
 			     : 0;
 	}
 	kept = nd_gift_keep(w, flow, fd);
+	w->handed_n++;
 	tell_of_gift(w);
 	if (kept)
 		return 0;

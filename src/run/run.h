@@ -49,10 +49,11 @@ struct nd_run_cfg {
 	const struct nd_addr *from; /* client: source addresses, .from_n (0: any) */
 	uint32_t from_n;
 	const char *dev; /* client: bind to this device, or NULL */
-	const struct nd_greeting
-		*greeting; /* client: [0] of streams, [1] of datagrams; NULL: none */
-	uint32_t threads;  /* workers of this end */
-	const char *nic; /* interface of the test's address: --pin auto, counters; NULL: unknown */
+	/* [0] of streams, [1] of datagrams. Client: the flows' hello; server: its workers answer stream flows that
+	 * they are given; NULL: none */
+	const struct nd_greeting *greeting;
+	uint32_t threads; /* workers of this end */
+	const char *nic;  /* interface of the test's address: --pin auto, counters; NULL: unknown */
 	uint16_t source_port; /* client: flow k binds to this + k; 0: any */
 };
 

@@ -20,7 +20,9 @@ enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, EVENTS = 256 };
 
 #define LOOK_AGAIN_MS 50 /* at flows whose answers may have come out of turn */
 
-#define LOOK_MS 20 /* a server's worker looks for flows that it was not woken for */
+/* a server's worker looks for flows that it was not woken for; more come soon where some have come */
+#define LOOK_MS      20
+#define LOOK_SOON_MS 1
 
 #define PATIENCE_NS (5 * ND_NS_PER_S) /* for a plan that does not say */
 
@@ -644,35 +646,65 @@ void nd_setup_grow(struct nd_worker *w)
 	}
 }
 
+/* The client learns that its flow was taken. The first bytes of a connection always fit its buffer. */
+static bool answer_hello(const struct nd_worker *w, const struct nd_flow *f)
+{
+	const struct nd_greeting *g = w->run->cfg.greeting;
+	const struct nd_lane *lane = lane_of(w, f);
+	uint8_t answer[sizeof(g->answer)];
+
+	if (!g || nd_is_datagram(lane) || lane->load->connects)
+		return true; /* answered, or it listens */
+	answer_of(g, f->tx.flow, answer);
+	return send(f->fd, answer, g->answer_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	       (ssize_t)g->answer_bytes;
+}
+
+/* Take what was handed over. Returns how many flows more this worker has, or negative errno. */
+static int await_some(struct nd_worker *w, uint32_t lacks)
+{
+	struct nd_gift gift;
+	uint32_t n = 0;
+
+	while (n < lacks && take_gift(w, &gift)) {
+		struct nd_flow *f = nd_layout_flow(w, gift.flow);
+
+		if (!f || f->fd >= 0) {
+			nd_close_p(&gift.fd); /* main checks both; never two for one */
+			continue;
+		}
+		f->fd = gift.fd;
+		if (fit_socket(w, f) < 0)
+			return w->err.code;
+		if (answer_hello(w, f))
+			n++;
+		else
+			nd_close_p(&f->fd); /* a test that lacks a flow says so */
+	}
+	return (int)n;
+}
+
 int nd_setup_await(struct nd_worker *w)
 {
 	struct pollfd p[2] = { { .fd = w->wake_fd, .events = POLLIN },
 			       { .fd = w->pair[1], .events = POLLIN } };
 	uint32_t have = 0, wanted = 0;
-	struct nd_gift gift;
+	int n = 0;
 
 	if (w->io.open_ended)
 		return 0; /* they come while it runs */
 	for (uint32_t i = 0; i < w->io.flow_count; i++)
 		wanted += w->flows[i].half == 0;
 	while (have < wanted && !nd_worker_stopped(w)) {
-		if (poll(p, 2, LOOK_MS) < 0 && errno != EINTR)
+		if (poll(p, 2, n > 0 ? LOOK_SOON_MS : LOOK_MS) < 0 && errno != EINTR)
 			return nd_sysfail(&w->err, "waiting for flows");
 		if (p[0].revents)
 			nd_worker_drain_wake(w);
-		while (have < wanted && take_gift(w, &gift)) {
-			struct nd_flow *f = nd_layout_flow(w, gift.flow);
-
-			if (!f || f->fd >= 0) {
-				nd_close_p(&gift.fd); /* main checks both; never two for one */
-				continue;
-			}
-			f->fd = gift.fd;
-			if (fit_socket(w, f) < 0)
-				return w->err.code;
-			have++;
-			atomic_store_explicit(&w->opened, have, memory_order_relaxed);
-		}
+		n = await_some(w, wanted - have);
+		if (n < 0)
+			return n;
+		have += (uint32_t)n;
+		atomic_store_explicit(&w->opened, have, memory_order_relaxed);
 	}
 	return have == wanted ? dup_halves(w) : 0;
 }

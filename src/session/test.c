@@ -208,10 +208,10 @@ static bool get_greeting(const struct nd_test *t, bool datagram, struct nd_greet
 
 static void fill_greeting(struct nd_test *t, struct nd_run_cfg *cfg)
 {
-	if (t->end != ND_CLIENT || !t->dialect->greeting ||
-	    !get_greeting(t, false, &t->greeting[0]) || !get_greeting(t, true, &t->greeting[1]))
+	if (!t->dialect->greeting || !get_greeting(t, false, &t->greeting[0]) ||
+	    !get_greeting(t, true, &t->greeting[1]))
 		return;
-	cfg->greeting = t->greeting;
+	cfg->greeting = t->end == ND_CLIENT ? t->greeting : NULL;
 }
 
 static int make_run(struct nd_test *t, uint64_t threads, struct nd_err *err)

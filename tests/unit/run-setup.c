@@ -190,12 +190,115 @@ static void tries_refused_ports_again(void **state)
 	}
 }
 
+enum {
+	FLOWS = 40,
+	WORD = 8,
+	AT = 4
+}; /* flows, bytes of hello and answer, where the flow's number is */
+
+/* Take all connections with what they say first. */
+static void take_flows(int listener, int fd[FLOWS], uint8_t hello[FLOWS][WORD])
+{
+	for (int i = 0; i < FLOWS; i++) {
+		struct pollfd p = { .fd = listener, .events = POLLIN };
+
+		assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+		fd[i] = accept(listener, NULL, NULL);
+		assert_true(fd[i] >= 0);
+		assert_int_equal(recv(fd[i], hello[i], WORD, MSG_WAITALL), WORD);
+	}
+}
+
+/* Answers are awaited in the order of the greetings: any other, and answers in pieces, do as well. */
+static void answers_come_out_of_turn(void **state)
+{
+	static const struct nd_greeting greeting[2] = { { .hello = "hell",
+							  .hello_bytes = WORD,
+							  .flow_at = AT,
+							  .answer = "answ",
+							  .answer_bytes = WORD,
+							  .answer_flow_at = AT } };
+	static const unsigned steps[] = { 1, FLOWS - 1, 7 }; /* in turn, backwards, mixed */
+
+	(void)state;
+	for (size_t row = 0; row < ND_COUNTOF(steps); row++) {
+		struct nd_plan plan;
+		struct nd_addr peer = { .len = sizeof(peer.u.in) };
+		struct nd_run_cfg cfg = { .plan = &plan,
+					  .end = ND_CLIENT,
+					  .threads = 2,
+					  .peer = &peer,
+					  .greeting = greeting };
+		int listener = bound(SOCK_STREAM, &peer.u.in), fd[FLOWS];
+		uint8_t hello[FLOWS][WORD];
+		struct nd_run *run = NULL;
+		struct nd_err err = { 0 };
+
+		assert_int_equal(listen(listener, FLOWS), 0);
+		read_plan(&plan, "-t 1s -P 40 -T 2 --connect-timeout 20s");
+		assert_int_equal(nd_run_new(&cfg, &run, &err), 0);
+		take_flows(listener, fd, hello);
+		for (unsigned n = 0, i = 0; n < FLOWS; n++, i = (i + steps[row]) % FLOWS) {
+			uint8_t answer[WORD] = "answ";
+
+			assert_memory_equal(hello[i], "hell", AT);
+			memcpy(answer + AT, hello[i] + AT, WORD - AT);
+			assert_int_equal(send(fd[i], answer, AT, 0), AT);
+			assert_int_equal(send(fd[i], answer + AT, WORD - AT, 0), WORD - AT);
+		}
+		if (await(run, ND_RUN_READY) != ND_RUN_READY)
+			fail_msg("row %zu: %llu of %d flows", row,
+				 (unsigned long long)nd_run_flows_ready(run), FLOWS);
+		nd_run_free(run);
+		nd_plan_done(&plan);
+		for (int i = 0; i < FLOWS; i++)
+			nd_close_p(&fd[i]);
+		nd_close_p(&listener);
+	}
+}
+
+/* A server's worker answers what it was handed over, and nothing else says so. */
+static void workers_answer(void **state)
+{
+	static const struct nd_greeting greeting[2] = {
+		{ .answer = "answ", .answer_bytes = WORD, .answer_flow_at = AT }
+	};
+	struct nd_plan plan;
+	struct nd_run_cfg cfg = {
+		.plan = &plan, .end = ND_SERVER, .threads = 2, .greeting = greeting
+	};
+	struct nd_run *run = NULL;
+	struct nd_err err = { 0 };
+	int pair[FLOWS][2];
+
+	(void)state;
+	read_plan(&plan, "-t 1s -P 40 -T 2");
+	assert_int_equal(nd_run_new(&cfg, &run, &err), 0);
+	for (unsigned i = 0; i < FLOWS; i++) {
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair[i]), 0);
+		assert_int_equal(nd_run_give(run, i, pair[i][0], &err), 0);
+	}
+	assert_int_equal(await(run, ND_RUN_READY), ND_RUN_READY);
+	for (unsigned i = 0; i < FLOWS; i++) {
+		const uint8_t wanted[WORD] = { 'a', 'n', 's', 'w', 0, 0, 0, (uint8_t)i };
+		uint8_t answer[WORD + 1];
+
+		assert_int_equal(recv(pair[i][1], answer, sizeof(answer), MSG_DONTWAIT), WORD);
+		assert_memory_equal(answer, wanted, WORD);
+		nd_close_p(&pair[i][1]);
+	}
+	nd_run_free(run);
+	nd_plan_done(&plan);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tries_refused_ports_again),
 		cmocka_unit_test(late_worker_leaves_repeats),
 		cmocka_unit_test(waits_as_long_as_asked),
+		cmocka_unit_test(answers_come_out_of_turn),
+		cmocka_unit_test(workers_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
