@@ -133,16 +133,17 @@ static size_t width_of(const struct nd_field *f, const struct nd_list *list, siz
 	return width ? ND_MAX(width, columns(f->label)) : 0;
 }
 
-/* Numbers to the right; text to the left, filled up unless it stands last (@width 0). */
-static void put_cell(struct nd_str *out, const struct nd_field *f, const char *text, size_t width)
+/* Numbers to the right; text to the left, filled up unless it stands last. */
+static void put_cell(struct nd_str *out, const struct nd_field *f, const char *text, size_t width,
+		     bool is_last)
 {
-	size_t wide = columns(text), room = width > wide ? width - wide : 0;
+	size_t room = width - columns(text);
 
 	nd_str_addc(out, ' ', 2);
 	if (f->type != ND_T_STR)
 		nd_str_addc(out, ' ', room);
 	nd_str_add(out, text);
-	if (f->type == ND_T_STR)
+	if (f->type == ND_T_STR && !is_last)
 		nd_str_addc(out, ' ', room);
 }
 
@@ -163,15 +164,13 @@ void nd_text_table(struct nd_str *out, const struct nd_table *table, const struc
 		column[n] = f;
 		width[n++] = wide;
 	}
-	if (n > 0 && column[n - 1]->type == ND_T_STR)
-		width[n - 1] = 0;
 	for (k = 0; k < n; k++)
-		put_cell(out, column[k], column[k]->label, width[k]);
+		put_cell(out, column[k], column[k]->label, width[k], k + 1 == n);
 	nd_str_addc(out, '\n', 1);
 	for (i = 0; i < list->n; i++, item += table->size) {
 		for (k = 0; k < n; k++) {
 			cell_text(&text, column[k], item);
-			put_cell(out, column[k], nd_str_text(&text), width[k]);
+			put_cell(out, column[k], nd_str_text(&text), width[k], k + 1 == n);
 		}
 		nd_str_addc(out, '\n', 1);
 	}
