@@ -28,10 +28,7 @@ static int init_with(struct crr *s, const struct nd_load_cfg *cfg, bool talks)
 	s->insists = cfg->workload->insists;
 	s->request = talks ? ND_MAX(cfg->workload->request_bytes, 1) : 0;
 	s->response = talks ? ND_MAX(cfg->workload->response_bytes, 1) : 0;
-	s->left = ND_UNKNOWN;
-	/* which of the passive end's flows takes a connection nobody knows */
-	if (cfg->workload->total_ops && (cfg->active || cfg->workload->flows <= 1))
-		s->left = cfg->ops;
+	s->left = cfg->workload->total_ops && cfg->ops ? cfg->ops : ND_UNKNOWN;
 	return 0;
 }
 

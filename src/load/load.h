@@ -84,7 +84,7 @@ struct nd_load_cfg {
 	bool active;        /* this end sends / asks */
 	uint64_t flow;      /* index within the workload */
 	uint64_t bytes;     /* this flow's share of total_bytes; 0: by time */
-	uint64_t ops;       /* likewise of total_ops */
+	uint64_t ops;       /* likewise of total_ops; 0, too: the other end counts */
 	double bytes_per_s; /* this flow's share of the rate; 0: unlimited */
 	uint32_t batch_max; /* datagrams the engine takes in one step */
 	bool datagram;

@@ -162,12 +162,14 @@ static int init_load(const struct nd_worker *w, struct nd_flow *f)
 	const struct nd_lane *lane = &r->lanes[f->workload];
 	const struct nd_workload *wl = lane->workload;
 	uint64_t rate_bps = wl->rate_bps ? wl->rate_bps : wl->rate_ops * wl->message_bytes * 8;
+	/* which of our server's flows takes a connection nobody knows; netperf's has one, and ends with it */
+	bool counts = wl->total_ops && (f->active || r->cfg.plan->dialect);
 	struct nd_load_cfg cfg = {
 		.workload = wl,
 		.active = f->active,
 		.flow = f->number,
 		.bytes = wl->total_bytes ? nd_plan_share(wl->total_bytes, wl->flows, f->number) : 0,
-		.ops = wl->total_ops ? nd_plan_share(wl->total_ops, wl->flows, f->number) : 0,
+		.ops = counts ? nd_plan_share(wl->total_ops, wl->flows, f->number) : 0,
 		.bytes_per_s = (double)rate_bps / 8 / (double)wl->flows,
 		.batch_max = ND_MAX(f->active ? lane->tx->batch_max : lane->rx->batch_max, 1u),
 		.datagram = nd_is_datagram(lane),

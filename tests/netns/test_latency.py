@@ -253,7 +253,8 @@ def warned(report):
     return {w["key"]: w["sentence"] for w in report["warnings"]}
 
 
-@pytest.mark.parametrize("args", [("-P", "3"), ("-P", "7", "-T", "2", "--only")], ids=["asks", "only"])
+@pytest.mark.parametrize("args", [(), ("--only",), ("-P", "3"), ("-P", "7", "-T", "2", "--only")],
+                         ids=["one", "only", "asks", "many"])
 def test_so_many_connections_and_no_more(pair, ask, args):
     report = ask("connect", pair.a, pair.server, *args, "-n", "1001")
     d = report["directions"][0]
