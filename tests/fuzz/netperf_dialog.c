@@ -4,49 +4,13 @@
  * byte for the kind and what that needs. A message is told by what differs from a plain one: so many pairs of a
  * word's place and a byte for it.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "dialect/dialect.h"
+#include "dialog.h"
 #include "plan/netperf.h"
-
-/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define TIMERS  2u
 #define MESSAGE 656u
 
 enum { UP, SPARSE, BYTES, DOWN, TIMER, READY, RESULT, SOCKET, PLAN, FIRST, STOP, FAILED, KINDS };
-
-struct input {
-	const uint8_t *data;
-	size_t size;
-};
-
-struct dialog {
-	const struct nd_dialect *d;
-	void *state;
-	struct nd_plan plan;
-	struct nd_netperf set;
-	struct nd_verbs verbs;
-	uint64_t now_ns, timer[TIMERS];
-	unsigned endings, prepares;
-};
-
-static void check(bool good)
-{
-	if (!good)
-		abort();
-}
-
-static uint8_t byte(struct input *in)
-{
-	if (in->size == 0)
-		return 0;
-	in->size--;
-	return *in->data++;
-}
 
 /* What a server would run must be fit to be judged, and small enough to be tried. */
 static void look_at_plan(const struct dialog *x)
@@ -63,16 +27,9 @@ static void look_at_plan(const struct dialog *x)
 
 static void carry(struct dialog *x, const struct nd_verb_item *v)
 {
+	const struct nd_netperf *set = x->set;
+
 	switch (v->what) {
-	case ND_DO_DONE:
-	case ND_DO_FAIL:
-		x->endings++;
-		check(v->what == ND_DO_DONE || (v->err.code < 0 && v->err.text[0]));
-		break;
-	case ND_DO_TIMER:
-		check(v->timer < TIMERS);
-		x->timer[v->timer] = v->at_ns;
-		break;
 	case ND_DO_PREPARE:
 	case ND_DO_RESTART:
 		check((v->what == ND_DO_PREPARE) == (x->prepares == 0));
@@ -87,10 +44,10 @@ static void carry(struct dialog *x, const struct nd_verb_item *v)
 		check(v->n == MESSAGE && v->data_at + v->n <= x->verbs.data.len);
 		break;
 	case ND_DO_CONNECT:
-		check(!x->set.server && !x->set.no_control);
+		check(!set->server && !set->no_control);
 		break;
 	case ND_DO_PROPOSE:
-		check(x->set.server);
+		check(set->server);
 		look_at_plan(x);
 		break;
 	case ND_DO_SOCKET:
@@ -102,41 +59,29 @@ static void carry(struct dialog *x, const struct nd_verb_item *v)
 	}
 }
 
-static void feed(struct dialog *x, struct nd_dialog_event ev)
-{
-	bool was_over = x->endings > 0;
-
-	x->now_ns += ND_NS_PER_MS;
-	ev.now_ns = x->now_ns;
-	nd_verbs_reset(&x->verbs);
-	x->d->event(x->state, &ev, &x->verbs);
-	check(!was_over || x->verbs.n == 0);
-	for (size_t i = 0; i < x->verbs.n; i++)
-		carry(x, &x->verbs.v[i]);
-	check(x->endings <= 1);
-}
-
-static void say(struct dialog *x, unsigned link, const uint8_t *m)
+static void say(struct dialog *x, unsigned link, const uint8_t *m, size_t n)
 {
 	nd_auto_str line = { 0 };
 
-	x->d->print(m, MESSAGE, &line);
-	feed(x, (struct nd_dialog_event){
-			.what = ND_DLG_MESSAGE, .link = link, .data = m, .n = MESSAGE });
+	check(n == MESSAGE);
+	x->d->print(m, n, &line);
+	feed(x,
+	     (struct nd_dialog_event){ .what = ND_DLG_MESSAGE, .link = link, .data = m, .n = n });
 }
 
 /* An answer, or a request as most are, and what differs from it. */
 static void sparse(struct dialog *x, unsigned link, struct input *in)
 {
+	const struct nd_netperf *set = x->set;
 	static const uint8_t usual[][2] = { { 3, 97 }, { 31, 1 }, { 55, 1 },  { 67, 1 },
 					    { 95, 4 }, { 99, 1 }, { 103, 6 }, { 107, 4 } };
 	static const uint8_t answer[][2] = { { 3, 98 }, { 54, 9 } };
 	uint8_t m[MESSAGE] = { 0 };
 	unsigned n = byte(in) % 64u;
 
-	for (size_t i = 0; x->set.server && i < ND_COUNTOF(usual); i++)
+	for (size_t i = 0; set->server && i < ND_COUNTOF(usual); i++)
 		m[usual[i][0]] = usual[i][1];
-	for (size_t i = 0; !x->set.server && i < ND_COUNTOF(answer); i++)
+	for (size_t i = 0; !set->server && i < ND_COUNTOF(answer); i++)
 		m[answer[i][0]] = answer[i][1];
 	while (n-- > 0) {
 		unsigned at = byte(in);
@@ -145,45 +90,7 @@ static void sparse(struct dialog *x, unsigned link, struct input *in)
 			at += byte(in);
 		m[at] = byte(in);
 	}
-	say(x, link, m);
-}
-
-/* As a link would cut them, from one read. */
-static void messages(struct dialog *x, unsigned link, struct input *in)
-{
-	size_t n = (size_t)byte(in) << 8, at = 0;
-
-	n |= byte(in);
-	n = ND_MIN(n, in->size);
-	while (at < n) {
-		uint8_t *copy = malloc(n - at);
-		ssize_t used;
-
-		check(copy != NULL);
-		memcpy(copy, in->data + at, n - at);
-		used = x->d->message_bytes(copy, n - at, 0);
-		check(used <= (ssize_t)(n - at));
-		if (used > 0)
-			say(x, link, copy);
-		free(copy);
-		if (used <= 0)
-			break;
-		at += (size_t)used;
-	}
-	in->data += n;
-	in->size -= n;
-}
-
-/* Timers fire when they are due; the byte says which one is looked at. */
-static void timer(struct dialog *x, uint8_t which)
-{
-	unsigned i = which % TIMERS;
-
-	if (x->timer[i] == UINT64_MAX)
-		return;
-	x->now_ns = ND_MAX(x->now_ns, x->timer[i]);
-	x->timer[i] = UINT64_MAX;
-	feed(x, (struct nd_dialog_event){ .what = ND_DLG_TIMER, .timer = i });
+	say(x, link, m, sizeof(m));
 }
 
 static void local(struct dialog *x, enum nd_dialog_event_kind what, uint8_t b)
@@ -233,7 +140,7 @@ static void play(struct dialog *x, struct input *in)
 		sparse(x, b & 3u, in);
 		break;
 	case BYTES:
-		messages(x, b & 3u, in);
+		messages(x, b & 3u, 0, in);
 		break;
 	case TIMER:
 		timer(x, b);
@@ -246,8 +153,10 @@ static void play(struct dialog *x, struct input *in)
 
 static void settings(struct dialog *x, uint8_t a, uint8_t b)
 {
+	struct nd_netperf *set = x->set;
+
 	nd_plan_init(&x->plan);
-	x->set = (struct nd_netperf){
+	*set = (struct nd_netperf){
 		.server = a & 1,
 		.datagram = a & 2,
 		.connection_test = a & 4,
@@ -262,35 +171,27 @@ static void settings(struct dialog *x, uint8_t a, uint8_t b)
 		.request_bytes = 1,
 		.response_bytes = 1,
 	};
-	x->plan.face = &x->set;
+	x->plan.face = set;
 	x->plan.face_table = &nd_netperf_table;
-	if (!x->set.server) {
+	if (!set->server) {
 		x->plan.duration_ns = ND_NS_PER_S;
 		x->plan.workloads = x->plan.workload_list.n = 1;
 		x->plan.workload[0] = (struct nd_workload){ .transport = "tcp", .flows = 1 };
 	}
-	memset(x->timer, 0xff, sizeof(x->timer));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct dialog x = { .d = nd_dialect_find("netperf"), .now_ns = ND_NS_PER_S };
-	struct nd_dialog_cfg cfg = { .plan = &x.plan, .cpus = 2 };
+	struct nd_netperf set;
+	struct dialog x = { .d = nd_dialect_find("netperf"),
+			    .set = &set,
+			    .timers = TIMERS,
+			    .carry = carry,
+			    .say = say };
 	struct input in = { data, size };
-	struct nd_dialog_facts facts;
 	uint8_t a = byte(&in);
 
 	settings(&x, a, byte(&in));
-	cfg.end = x.set.server ? ND_SERVER : ND_CLIENT;
-	x.state = calloc(1, x.d->state_bytes);
-	check(x.state && x.d->open(x.state, &cfg, NULL) == 0);
-	feed(&x, (struct nd_dialog_event){ .what = ND_DLG_OPEN });
-	while (in.size > 0)
-		play(&x, &in);
-	x.d->facts(x.state, &facts);
-	x.d->close(x.state);
-	free(x.state);
-	nd_verbs_done(&x.verbs);
-	nd_plan_done(&x.plan);
+	run_dialog(&x, set.server ? ND_SERVER : ND_CLIENT, &in, play);
 	return 0;
 }

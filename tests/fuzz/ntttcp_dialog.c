@@ -3,61 +3,18 @@
  * An NTttcp dialog of either end, given anything. The first two bytes choose end and settings; then come records
  * of a byte for the kind and what that needs.
  */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "dialect/dialect.h"
+#include "dialog.h"
 #include "plan/ntttcp.h"
-
-/* NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define TIMERS 3u
 
 enum { UP, WORD, BYTES, DOWN, TIMER, READY, RESULT, OPEN, CLOSED, FIRST, STOP, FAILED, KINDS };
 
-struct input {
-	const uint8_t *data;
-	size_t size;
-};
-
-struct dialog {
-	const struct nd_dialect *d;
-	void *state;
-	struct nd_plan plan;
-	struct nd_ntttcp set;
-	struct nd_verbs verbs;
-	uint64_t now_ns, timer[TIMERS];
-	unsigned endings, prepares;
-};
-
-static void check(bool good)
-{
-	if (!good)
-		abort();
-}
-
-static uint8_t byte(struct input *in)
-{
-	if (in->size == 0)
-		return 0;
-	in->size--;
-	return *in->data++;
-}
-
 static void carry(struct dialog *x, const struct nd_verb_item *v)
 {
+	const struct nd_ntttcp *set = x->set;
+
 	switch (v->what) {
-	case ND_DO_DONE:
-	case ND_DO_FAIL:
-		x->endings++;
-		check(v->what == ND_DO_DONE || (v->err.code < 0 && v->err.text[0]));
-		break;
-	case ND_DO_TIMER:
-		check(v->timer < TIMERS);
-		x->timer[v->timer] = v->at_ns;
-		break;
 	case ND_DO_PREPARE:
 		check(++x->prepares == 1);
 		check(v->threads > 0 && x->plan.duration_ns > 0);
@@ -73,31 +30,16 @@ static void carry(struct dialog *x, const struct nd_verb_item *v)
 		check(v->n > 0 && v->data_at + v->n <= x->verbs.data.len);
 		break;
 	case ND_DO_CONNECT:
-		check(!x->set.no_sync || x->set.dynamic_ports);
+		check(!set->no_sync || set->dynamic_ports);
 		break;
 	case ND_DO_PROPOSE:
 	case ND_DO_PEER_INTERVAL:
 	case ND_DO_SOCKET:
 		check(false);
 		break;
-	case ND_DO_CLOSE:
-	case ND_DO_STOP:
+	default:
 		break;
 	}
-}
-
-static void feed(struct dialog *x, struct nd_dialog_event ev)
-{
-	bool was_over = x->endings > 0;
-
-	x->now_ns += ND_NS_PER_MS;
-	ev.now_ns = x->now_ns;
-	nd_verbs_reset(&x->verbs);
-	x->d->event(x->state, &ev, &x->verbs);
-	check(!was_over || x->verbs.n == 0);
-	for (size_t i = 0; i < x->verbs.n; i++)
-		carry(x, &x->verbs.v[i]);
-	check(x->endings <= 1);
 }
 
 static unsigned link_of(uint8_t b)
@@ -105,33 +47,10 @@ static unsigned link_of(uint8_t b)
 	return b < 128 ? b : 65536u + b - 128u;
 }
 
-/* As a link would cut them, from one read. */
-static void messages(struct dialog *x, unsigned link, unsigned port_class, struct input *in)
+static void say(struct dialog *x, unsigned link, const uint8_t *m, size_t n)
 {
-	size_t n = (size_t)byte(in) << 8, at = 0;
-
-	n |= byte(in);
-	n = ND_MIN(n, in->size);
-	while (at < n) {
-		uint8_t *copy = malloc(n - at);
-		ssize_t used;
-
-		check(copy != NULL);
-		memcpy(copy, in->data + at, n - at);
-		used = x->d->message_bytes(copy, n - at, port_class);
-		check(used <= (ssize_t)(n - at));
-		if (used > 0)
-			feed(x, (struct nd_dialog_event){ .what = ND_DLG_MESSAGE,
-							  .link = link,
-							  .data = copy,
-							  .n = (size_t)used });
-		free(copy);
-		if (used <= 0)
-			break;
-		at += (size_t)used;
-	}
-	in->data += n;
-	in->size -= n;
+	feed(x,
+	     (struct nd_dialog_event){ .what = ND_DLG_MESSAGE, .link = link, .data = m, .n = n });
 }
 
 static void word(struct dialog *x, unsigned link, struct input *in)
@@ -143,20 +62,7 @@ static void word(struct dialog *x, unsigned link, struct input *in)
 		w[0] = byte(in);
 		w[2] = byte(in);
 	}
-	feed(x, (struct nd_dialog_event){
-			.what = ND_DLG_MESSAGE, .link = link, .data = w, .n = sizeof(w) });
-}
-
-/* Timers fire when they are due; the byte says which one is looked at. */
-static void timer(struct dialog *x, uint8_t which)
-{
-	unsigned i = which % TIMERS;
-
-	if (x->timer[i] == UINT64_MAX)
-		return;
-	x->now_ns = ND_MAX(x->now_ns, x->timer[i]);
-	x->timer[i] = UINT64_MAX;
-	feed(x, (struct nd_dialog_event){ .what = ND_DLG_TIMER, .timer = i });
+	say(x, link, w, sizeof(w));
 }
 
 static void local(struct dialog *x, enum nd_dialog_event_kind what, uint8_t b)
@@ -226,8 +132,10 @@ static void play(struct dialog *x, struct input *in)
 
 static void settings(struct dialog *x, uint8_t a, uint8_t b)
 {
+	struct nd_ntttcp *set = x->set;
+
 	nd_plan_init(&x->plan);
-	x->set = (struct nd_ntttcp){
+	*set = (struct nd_ntttcp){
 		.sender = a & 1,
 		.windows = a & 2,
 		.udp = a & 4,
@@ -243,35 +151,27 @@ static void settings(struct dialog *x, uint8_t a, uint8_t b)
 		.time_ms = 1000u * (b >> 4),
 		.ports = 2,
 	};
-	x->plan.face = &x->set;
+	x->plan.face = set;
 	x->plan.face_table = &nd_ntttcp_table;
 	x->plan.port = 5001;
 	x->plan.interval_ns = ND_NS_PER_S;
 	x->plan.flows_per_port = 1;
 	x->plan.workloads = x->plan.workload_list.n = 1;
 	x->plan.workload[0] = (struct nd_workload){ .transport = "tcp", .flows = 2 };
-	memset(x->timer, 0xff, sizeof(x->timer));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct dialog x = { .d = nd_dialect_find("ntttcp"), .now_ns = ND_NS_PER_S };
-	struct nd_dialog_cfg cfg = { .plan = &x.plan, .cpus = 2 };
+	struct nd_ntttcp set;
+	struct dialog x = { .d = nd_dialect_find("ntttcp"),
+			    .set = &set,
+			    .timers = TIMERS,
+			    .carry = carry,
+			    .say = say };
 	struct input in = { data, size };
-	struct nd_dialog_facts facts;
 	uint8_t a = byte(&in);
 
 	settings(&x, a, byte(&in));
-	cfg.end = x.set.sender ? ND_CLIENT : ND_SERVER;
-	x.state = calloc(1, x.d->state_bytes);
-	check(x.state && x.d->open(x.state, &cfg, NULL) == 0);
-	feed(&x, (struct nd_dialog_event){ .what = ND_DLG_OPEN });
-	while (in.size > 0)
-		play(&x, &in);
-	x.d->facts(x.state, &facts);
-	x.d->close(x.state);
-	free(x.state);
-	nd_verbs_done(&x.verbs);
-	nd_plan_done(&x.plan);
+	run_dialog(&x, set.sender ? ND_CLIENT : ND_SERVER, &in, play);
 	return 0;
 }
