@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of control languages, the list of verbs, the clock estimate. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,24 @@ void nd_verbs_send(struct nd_verbs *verbs, unsigned link, const void *data, size
 	nd_str_addn(&verbs->data, data, n);
 	if (!nd_str_ok(&verbs->data))
 		verbs->failed = true;
+}
+
+void nd_verbs_end(struct nd_verbs *verbs, struct nd_side *peer_side, const char *reason)
+{
+	struct nd_verb_item *item = nd_verbs_add(verbs, ND_DO_DONE);
+
+	item->peer_side = peer_side;
+	item->reason = reason;
+}
+
+void nd_verbs_fail(struct nd_verbs *verbs, bool peer_fault, int code, const char *fmt, va_list ap)
+{
+	struct nd_verb_item *item = nd_verbs_add(verbs, ND_DO_FAIL);
+
+	item->peer_fault = peer_fault;
+	item->err.code = code;
+	(void)vsnprintf(item->err.text, sizeof(item->err.text), fmt,
+			ap); /* shortened when too long */
 }
 
 void nd_verbs_reset(struct nd_verbs *verbs)

@@ -8,6 +8,7 @@
 #ifndef ND_DIALECT_DIALECT_H
 #define ND_DIALECT_DIALECT_H
 
+#include <stdarg.h>
 #include <sys/types.h>
 
 #include "base/arena.h"
@@ -137,6 +138,11 @@ struct nd_verbs {
 };
 struct nd_verb_item *nd_verbs_add(struct nd_verbs *verbs,
 				  enum nd_do what); /* never NULL (a dummy when failed) */
+/** nd_verbs_end() - DONE with what the peer told, and why it ended early: NULL, it did not. */
+void nd_verbs_end(struct nd_verbs *verbs, struct nd_side *peer_side, const char *reason);
+/** nd_verbs_fail() - FAIL with a sentence, which is shortened when it is too long. */
+void nd_verbs_fail(struct nd_verbs *verbs, bool peer_fault, int code, const char *fmt, va_list ap)
+	ND_PRINTF(4, 0);
 void nd_verbs_send(struct nd_verbs *verbs, unsigned link, const void *data, size_t n);
 void nd_verbs_reset(struct nd_verbs *verbs);
 void nd_verbs_done(struct nd_verbs *verbs);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "dialect/netperf.h"
 
@@ -73,25 +72,17 @@ static void leave(struct nd_np *d)
 
 void nd_np_done(struct nd_np *d)
 {
-	struct nd_verb_item *v;
-
 	leave(d);
-	v = nd_verbs_add(d->verbs, ND_DO_DONE);
-	v->peer_side = d->peer_side;
-	v->reason = d->reason;
+	nd_verbs_end(d->verbs, d->peer_side, d->reason);
 }
 
 void nd_np_fail(struct nd_np *d, bool peer_fault, int code, const char *fmt, ...)
 {
-	struct nd_verb_item *v;
 	va_list ap;
 
 	leave(d);
-	v = nd_verbs_add(d->verbs, ND_DO_FAIL);
-	v->peer_fault = peer_fault;
-	v->err.code = code;
 	va_start(ap, fmt);
-	(void)vsnprintf(v->err.text, sizeof(v->err.text), fmt, ap); /* shortened when too long */
+	nd_verbs_fail(d->verbs, peer_fault, code, fmt, ap);
 	va_end(ap);
 }
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -334,25 +333,17 @@ static void leave(struct nd_nt *d)
 
 void nd_nt_done(struct nd_nt *d)
 {
-	struct nd_verb_item *v;
-
 	leave(d);
-	v = nd_verbs_add(d->verbs, ND_DO_DONE);
-	v->peer_side = d->peer_side;
-	v->reason = d->reason;
+	nd_verbs_end(d->verbs, d->peer_side, d->reason);
 }
 
 void nd_nt_fail(struct nd_nt *d, bool peer_fault, int code, const char *fmt, ...)
 {
-	struct nd_verb_item *v;
 	va_list ap;
 
 	leave(d);
-	v = nd_verbs_add(d->verbs, ND_DO_FAIL);
-	v->peer_fault = peer_fault;
-	v->err.code = code;
 	va_start(ap, fmt);
-	(void)vsnprintf(v->err.text, sizeof(v->err.text), fmt, ap); /* shortened when too long */
+	nd_verbs_fail(d->verbs, peer_fault, code, fmt, ap);
 	va_end(ap);
 }
 
