@@ -242,6 +242,23 @@ static void counts_foreign(void **state)
 	}
 }
 
+/* The first flow sends to a socket that is closed. */
+static const struct nd_flow *run_unheard(struct rig *r)
+{
+	rig_open(r);
+	close(r->flows[1].fd);
+	r->flows[1].fd = -1;
+	r->flows[1].state = ND_FLOW_DONE;
+	r->io.done_count = 1;
+	r->start_ns = nd_now_ns();
+	r->deadline_ns = r->start_ns + RIG_PATIENCE_NS;
+	r->io.edge_ns = r->start_ns + RIG_EDGE_NS;
+	nd_flow_begin(&r->io, &r->flows[0], r->start_ns);
+	assert_int_equal(rig_engine(r->engine)->run(&r->io, NULL), 0);
+	assert_false(r->late);
+	return &r->flows[0];
+}
+
 /* A port nobody listens on: refusals are counted, the sender goes on, numbers are not used up. */
 static void survives_refusals(void **state)
 {
@@ -262,18 +279,7 @@ static void survives_refusals(void **state)
 
 		if (!rig_has(r.engine))
 			continue;
-		rig_open(&r);
-		f = &r.flows[0];
-		close(r.flows[1].fd);
-		r.flows[1].fd = -1;
-		r.flows[1].state = ND_FLOW_DONE;
-		r.io.done_count = 1;
-		r.start_ns = nd_now_ns();
-		r.deadline_ns = r.start_ns + RIG_PATIENCE_NS;
-		r.io.edge_ns = r.start_ns + RIG_EDGE_NS;
-		nd_flow_begin(&r.io, &r.flows[0], r.start_ns);
-		assert_int_equal(rig_engine(r.engine)->run(&r.io, NULL), 0);
-		assert_false(r.late);
+		f = run_unheard(&r);
 		assert_int_equal(f->error, 0);
 		assert_true(f->c.tx_refused > 0);
 		assert_int_equal(f->tx.next, f->c.tx_messages);
@@ -431,18 +437,7 @@ static void hears_no_refusals(void **state)
 	const struct nd_flow *f;
 
 	(void)state;
-	rig_open(&r);
-	f = &r.flows[0];
-	close(r.flows[1].fd);
-	r.flows[1].fd = -1;
-	r.flows[1].state = ND_FLOW_DONE;
-	r.io.done_count = 1;
-	r.start_ns = nd_now_ns();
-	r.deadline_ns = r.start_ns + RIG_PATIENCE_NS;
-	r.io.edge_ns = r.start_ns + RIG_EDGE_NS;
-	nd_flow_begin(&r.io, &r.flows[0], r.start_ns);
-	assert_int_equal(rig_engine(r.engine)->run(&r.io, NULL), 0);
-	assert_false(r.late);
+	f = run_unheard(&r);
 	assert_int_equal(f->error, 0);
 	assert_int_equal(f->c.tx_refused, 0);
 	assert_int_equal(f->c.tx_messages, 10);
@@ -530,18 +525,7 @@ static void refuses_whole_pieces(void **state)
 	(void)state;
 	r.wl.rate_bps = 80000000;
 	r.run_ns = 30 * ND_NS_PER_MS;
-	rig_open(&r);
-	f = &r.flows[0];
-	close(r.flows[1].fd);
-	r.flows[1].fd = -1;
-	r.flows[1].state = ND_FLOW_DONE;
-	r.io.done_count = 1;
-	r.start_ns = nd_now_ns();
-	r.deadline_ns = r.start_ns + RIG_PATIENCE_NS;
-	r.io.edge_ns = r.start_ns + RIG_EDGE_NS;
-	nd_flow_begin(&r.io, &r.flows[0], r.start_ns);
-	assert_int_equal(rig_engine(r.engine)->run(&r.io, NULL), 0);
-	assert_false(r.late);
+	f = run_unheard(&r);
 	assert_int_equal(f->error, 0);
 	assert_true(f->c.tx_refused > 1);
 	assert_int_equal(f->tx.next, f->c.tx_messages);
