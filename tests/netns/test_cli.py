@@ -227,8 +227,8 @@ def test_refused_port(lab, netdyno, slow):
     port = net.b.free_port()
     for target in (net.b.ip4, net.b.ip6):
         begin = time.monotonic()
-        done = net.a.run([netdyno, "stream", target, "-p", port])
-        assert time.monotonic() - begin < 2 * slow
+        done = net.a.run([netdyno, "stream", target, "-p", port, "--connect-timeout", "25s"])
+        assert time.monotonic() - begin < 10 * slow, "a refusal is no silence"
         assert done.returncode == 3 and done.stdout == ""
         said = one_sentence(done)
         assert "refused" in said and str(port) in said and "serve" in said
@@ -239,7 +239,7 @@ def test_silent_host(lab, netdyno, slow):
     net.b.drop()
     begin = time.monotonic()
     done = net.a.run([netdyno, "stream", net.b.ip4, "--connect-timeout", "1s"])
-    assert time.monotonic() - begin < 4 * slow
+    assert 1 <= time.monotonic() - begin < 12 * slow
     assert done.returncode == 3
     said = one_sentence(done)
     assert "1s" in said and net.b.ip4 in said and "7575" in said
@@ -254,7 +254,7 @@ def test_silent_server(lab, netdyno, slow):
         begin = time.monotonic()
         done = net.a.run([netdyno, "stream", net.b.ip4, "-p", mute.getsockname()[1],
                           "--connect-timeout", "1s"])
-    assert 1 <= time.monotonic() - begin < 4 * slow
+    assert 1 <= time.monotonic() - begin < 12 * slow
     assert done.returncode == 3 and "1s" in one_sentence(done)
 
 
@@ -264,7 +264,7 @@ def test_datagrams_that_do_not_arrive(pair, netdyno, stream_json, slow):
     begin = time.monotonic()
     done = pair.a.run([netdyno, "stream", pair.b.ip4, "-p", pair.server.port, "-u", "-b", "1M", "-t",
                        "1s", "--connect-timeout", "1s"])
-    assert 1 <= time.monotonic() - begin < 4 * slow
+    assert 1 <= time.monotonic() - begin < 12 * slow
     assert done.returncode == 3
     said = one_sentence(done)
     assert "UDP" in said and str(pair.server.port) in said and "firewall" in said
