@@ -173,6 +173,7 @@ static void put_requests(struct nd_str *out, const struct nd_latency *l)
 static void put_ports(struct nd_str *out, const struct nd_latency *l)
 {
 	struct nd_line line = line_of(out, "Source ports");
+	uint64_t most = l->source_ports * l->source_addresses;
 
 	if (l->source_ports == ND_UNKNOWN)
 		return;
@@ -181,7 +182,7 @@ static void put_ports(struct nd_str *out, const struct nd_latency *l)
 		     l->source_addresses > 1 ? "for each of %llu addresses" : "for %llu address",
 		     (unsigned long long)l->source_addresses);
 	nd_line_item(&line, ": ", "at most %llu connections at a time",
-		     (unsigned long long)(l->source_ports * l->source_addresses));
+		     (unsigned long long)most);
 	nd_line_item(
 		&line, "; ", "%s",
 		"the server closes first and keeps TIME_WAIT, so a port is free again at once");
