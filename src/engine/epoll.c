@@ -114,7 +114,8 @@ static int open_epoll(struct nd_io *io, struct nd_err *err)
 	nd_io_naps(io);
 	e->fd = epoll_create1(EPOLL_CLOEXEC);
 	r = e->fd < 0 ? -errno : 0;
-	e->idle = calloc(nd_io_room(io), sizeof(struct nd_flow *)); /* untouched pages cost nothing */
+	e->idle =
+		calloc(nd_io_room(io), sizeof(struct nd_flow *)); /* untouched pages cost nothing */
 	if (r == 0)
 		r = e->idle ? nd_queue_init(&e->q, io) : -ENOMEM;
 	if (r == 0)

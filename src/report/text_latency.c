@@ -181,8 +181,7 @@ static void put_ports(struct nd_str *out, const struct nd_latency *l)
 	nd_line_item(&line, " ",
 		     l->source_addresses > 1 ? "for each of %llu addresses" : "for %llu address",
 		     (unsigned long long)l->source_addresses);
-	nd_line_item(&line, ": ", "at most %llu connections at a time",
-		     (unsigned long long)most);
+	nd_line_item(&line, ": ", "at most %llu connections at a time", (unsigned long long)most);
 	nd_line_item(
 		&line, "; ", "%s",
 		"the server closes first and keeps TIME_WAIT, so a port is free again at once");
