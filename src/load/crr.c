@@ -74,7 +74,7 @@ static void close_it(struct crr *s, struct nd_step *ret)
 
 static void end_part(struct crr *s, enum nd_conn_part part, uint64_t now_ns, struct nd_note *note)
 {
-	note->part = part;
+	note->part = (uint8_t)part;
 	note->part_ns = now_ns - s->part_ns;
 	s->part_ns = now_ns;
 }
