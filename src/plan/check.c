@@ -764,9 +764,10 @@ int nd_plan_limits(const struct nd_plan *plan, const struct nd_serve *policy, st
 			"-n: this server allows at most %s, warm-up and cool-down included: "
 			"give -t, too",
 			nd_format_unit(policy->max_time_ns, ND_UNIT_TIME_NS, limit, sizeof(limit)));
-	return nd_fail(err, -EPERM,
-		       "a test of %s, warm-up and cool-down included, is over the %s that this "
-		       "server allows",
-		       nd_format_unit(asked_ns, ND_UNIT_TIME_NS, asked, sizeof(asked)),
-		       nd_format_unit(policy->max_time_ns, ND_UNIT_TIME_NS, limit, sizeof(limit)));
+	return nd_fail(
+		err, -EPERM,
+		"-t, or --trial: a test of %s, warm-up and cool-down included, is over the %s that this "
+		"server allows",
+		nd_format_unit(asked_ns, ND_UNIT_TIME_NS, asked, sizeof(asked)),
+		nd_format_unit(policy->max_time_ns, ND_UNIT_TIME_NS, limit, sizeof(limit)));
 }

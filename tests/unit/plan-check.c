@@ -245,8 +245,8 @@ static void keeps_server_policy(void **state)
 	static const struct { uint64_t max_time, max_flows; const char *sentence; } policies[] = {
 		{ 0, 0, NULL },
 		{ 11 * S, 4, NULL },
-		{ 11 * S - 1, 4, "a test of 11s, warm-up and cool-down included, is over the 10999999999ns that this server allows" },
-		{ 10 * S, 0, "a test of 11s, warm-up and cool-down included, is over the 10s that this server allows" },
+		{ 11 * S - 1, 4, "-t, or --trial: a test of 11s, warm-up and cool-down included, is over the 10999999999ns that this server allows" },
+		{ 10 * S, 0, "-t, or --trial: a test of 11s, warm-up and cool-down included, is over the 10s that this server allows" },
 		{ 0, 3, "-P: 4 flows are over the 3 that this server allows" },
 	};
 	/* clang-format on */
