@@ -37,9 +37,9 @@ struct nd_frame_state {
 	uint8_t asks;               /* send: a question, see struct nd_step */
 	struct nd_senders *senders; /* borrowed: of .key; NULL */
 	struct nd_samples *samples; /* borrowed: its worker's; NULL: no instants are kept */
-	void *own;             /* of frames with .state_bytes; the flow's, zeroed before the run */
+	void *own; /* of frames with .state_bytes; the flow's, zeroed before the run */
 	const struct nd_workload *workload; /* borrowed: what the flow is one of */
-	uint64_t piece_bytes, piece_ns; /* stream: last filled */
+	uint64_t piece_bytes, piece_ns;     /* stream: last filled */
 };
 
 #define ND_TURN_BROKEN UINT32_MAX

@@ -211,20 +211,21 @@ static void fill_client(struct nd_sockperf_line *l)
 	const struct nd_sockperf *n = &l->n;
 	uint64_t flows = ND_MAX(n->threads, 1) * l->targets.n;
 
-	plan->workload[0] = (struct nd_workload){ .active = ND_CLIENT,
-						  .load = loads[n->mode],
-						  .frame = "sockperf",
-						  .transport = n->tcp ? "tcp" : "udp",
-						  .flows = flows,
-						  .message_bytes = n->message_bytes,
-						  .request_bytes = n->message_bytes,
-						  .response_bytes = n->message_bytes,
-						  .spread_bytes = n->range_bytes,
-						  .rate_ops = n->rate,
-						  .burst = n->burst,
-						  .compares = l->compares,
-						  .asks = n->mode == ND_SP_THROUGHPUT && !l->multicast.wanted,
-						  .answered = n->mode == ND_SP_PING_PONG };
+	plan->workload[0] =
+		(struct nd_workload){ .active = ND_CLIENT,
+				      .load = loads[n->mode],
+				      .frame = "sockperf",
+				      .transport = n->tcp ? "tcp" : "udp",
+				      .flows = flows,
+				      .message_bytes = n->message_bytes,
+				      .request_bytes = n->message_bytes,
+				      .response_bytes = n->message_bytes,
+				      .spread_bytes = n->range_bytes,
+				      .rate_ops = n->rate,
+				      .burst = n->burst,
+				      .compares = l->compares,
+				      .asks = n->mode == ND_SP_THROUGHPUT && !l->multicast.wanted,
+				      .answered = n->mode == ND_SP_PING_PONG };
 	/* before and behind those that count */
 	if (n->messages)
 		plan->workload[0].total_ops = n->messages + 8000 + 1000;

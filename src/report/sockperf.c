@@ -49,6 +49,7 @@ static void count_samples(struct nd_sprep *f)
 		f->sent += c.sent;
 		f->received += c.received;
 		f->duplicate += c.duplicate;
+		f->missed += c.missed;
 		f->told += c.told;
 		f->there += c.there;
 		f->there_bytes += c.there_bytes;
@@ -446,6 +447,11 @@ static void result(const struct nd_report_cfg *cfg, const struct nd_result *r, s
 		return;
 	}
 	nd_sprep_statistics(&f, false, out);
+	if (f.missed > 0)
+		nd_str_addf(out,
+			    "sockperf: WARNING: %llu messages are missing from the statistics: "
+			    "the temporary file for them was full, or too slow\n",
+			    (unsigned long long)f.missed);
 	nd_sprep_histogram(&f, false, out);
 }
 

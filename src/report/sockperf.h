@@ -22,8 +22,8 @@ struct nd_sprep {
 	double seconds;     /* of the whole run */
 	double ns_per_unit; /* .. / this is us */
 	uint64_t sent, received, duplicate;
-	uint64_t told, there, there_bytes, there_ns; /* as in struct nd_sample_counts */
-	uint64_t handled;                            /* a server's messages */
+	uint64_t missed, told, there, there_bytes, there_ns; /* as in struct nd_sample_counts */
+	uint64_t handled;                                    /* a server's messages */
 	uint64_t corrupt; /* bytes of answers that differ from what was sent */
 	struct nd_exact_cut cut;
 	struct nd_exact e;

@@ -157,14 +157,14 @@ static uint64_t ask(const struct ask_case *c)
 	assert_int_equal(nd_hist_new(&service), 0);
 	r.io.rtt[0] = service;
 	for (unsigned k = 0; k < ND_PARTS; k++)
-		assert_int_equal(nd_hist_new(&r.io.parts[0][k]), 0);
+		assert_int_equal(nd_hist_new(&r.io.stamped[0][k]), 0);
 	rig_run(&r);
 	assert_int_equal(rig_sum(&r, true).transactions, 200);
 	rig_check_sums(&r);
 	missing = told->no_tx_stamp + told->no_rx_stamp + told->odd_stamps;
 	assert_int_equal(nd_hist_read(service, &whole), 0);
 	for (unsigned k = 0; k < ND_PARTS; k++) {
-		assert_int_equal(nd_hist_read(r.io.parts[0][k], &v), 0);
+		assert_int_equal(nd_hist_read(r.io.stamped[0][k], &v), 0);
 		assert_int_equal(v.count + missing, 200);
 		stamped = v.count;
 		sum += v.sum_ns;
@@ -176,7 +176,7 @@ static uint64_t ask(const struct ask_case *c)
 	nd_hist_view_done(&whole);
 	nd_hist_free(service);
 	for (unsigned k = 0; k < ND_PARTS; k++)
-		nd_hist_free(r.io.parts[0][k]);
+		nd_hist_free(r.io.stamped[0][k]);
 	rig_close(&r);
 	return stamped;
 }
