@@ -82,13 +82,15 @@ static int open_send(struct nd_io *io, unsigned lane, struct nd_err *err)
 	return open_pipes(s, err);
 }
 
+/* No more than the step takes: what it would leave, behind the small first piece, cuts every later step in two. */
 static int refill(struct nd_io *io, struct nd_flow *f, struct splice_send *s)
 {
+	size_t n = (size_t)ND_MIN(f->step.bytes - f->done_bytes, s->room);
 	ssize_t r;
 
 	do {
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
-		r = tee(s->full[0], s->way[1], s->room, SPLICE_F_NONBLOCK);
+		r = tee(s->full[0], s->way[1], n, SPLICE_F_NONBLOCK);
 	} while (r < 0 && errno == EINTR);
 	if (r <= 0)
 		return r < 0 && errno != EAGAIN ? -errno : -EIO;
