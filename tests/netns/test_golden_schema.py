@@ -129,7 +129,7 @@ def test_xml_has_what_json_has(path):
 
 
 LISTS = {"directions", "ledger", "intervals", "flow_rows", "warnings", "parts", "cpus",
-         "bind", "workloads", "trials", "sizes", "members", "totals"}
+         "bind", "workloads", "trials", "sizes", "members", "totals", "queues", "irqs", "limits"}
 
 
 @golden(".csv")
