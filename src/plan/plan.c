@@ -9,7 +9,8 @@ const char *const nd_verb_names[] = { "serve",   "stream", "receive", "packets",
 				      "latency", "watch",  "irq",     "doctor",  NULL };
 const char *const nd_spacing_names[] = { "fixed", "uniform", "poisson", NULL };
 const char *const nd_end_names[] = { "client", "server", NULL };
-const char *const nd_payload_names[] = { "random", "zero", "pattern", "fill-a", "fill-b", "netperf", NULL };
+const char *const nd_payload_names[] = { "random", "zero",    "pattern", "fill-a",
+					 "fill-b", "netperf", NULL };
 const char *const nd_choice_names[] = { "auto", "on", "off", NULL };
 const char *const nd_af_names[] = { "any", "ipv4", "ipv6", NULL };
 
