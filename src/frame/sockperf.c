@@ -301,6 +301,14 @@ static uint64_t wrong_in_piece(const struct stream *t, const uint8_t *at, size_t
 	return t->compares ? nd_pattern_check(at, n, t->number, t->at - HEADER_BYTES) : 0;
 }
 
+static void close_answer(struct nd_frame_state *s, struct stream *t)
+{
+	if (t->tells)
+		take_tale(s, t->tale);
+	t->tells = false;
+	t->at = t->length = 0;
+}
+
 static uint64_t read_stream(struct nd_frame_state *s, const struct nd_batch *b)
 {
 	uint64_t wrong = 0;
@@ -325,12 +333,8 @@ static uint64_t read_stream(struct nd_frame_state *s, const struct nd_batch *b)
 			t->is_broken = !open_answer(s, t, b->now_ns);
 		if (t->at == HEADER_BYTES && t->compares)
 			wrong += wrong_in_head(s, t->head);
-		if (t->length && t->at == t->length) {
-			if (t->tells)
-				take_tale(s, t->tale);
-			t->tells = false;
-			t->at = t->length = 0;
-		}
+		if (t->length && t->at == t->length)
+			close_answer(s, t);
 	}
 	return wrong;
 }

@@ -120,7 +120,7 @@ static int set_sending(int fd, int family, const struct nd_multicast *m, unsigne
 int nd_multicast_set(int fd, const struct nd_addr *group, const struct nd_multicast *m, bool joins,
 		     struct nd_err *err)
 {
-	unsigned rx, tx;
+	unsigned rx = 0, tx = 0;
 	int r = interface_of(m->rx_if, &rx, err);
 
 	if (r == 0)
