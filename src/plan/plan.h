@@ -248,9 +248,9 @@ struct nd_plan {
 	const char *wait;      /* waits.def, "auto" */
 	uint64_t busy_poll_us; /* SO_BUSY_POLL; 0: off */
 	uint64_t depth;        /* sends under way per flow, where the engine posts them; 0: one */
-	enum nd_payload payload;
-	/* its bytes instead, over and over; NULL: none; never travels */
+	/* bytes of the payload, over and over; NULL: as .payload says; never travels */
 	const char *payload_file;
+	enum nd_payload payload;
 	bool verify;
 	bool mptcp;
 	const char *pin; /* NULL: none; "auto"; "0,2-3" (this end's list) */

@@ -59,31 +59,31 @@ static int fill_from_file(const char *path, uint8_t *buf, size_t size, struct nd
 	return 0;
 }
 
-/* The bytes that are sent: made once, shared by all workers, touched before the run. */
+/* The bytes that lane @i sends: made once, shared by all workers, touched before the run. */
+static int make_buffer(struct nd_run *r, unsigned i, struct nd_err *err)
+{
+	const struct nd_workload *wl = r->lanes[i].workload;
+	const struct nd_plan *p = r->cfg.plan;
+	uint64_t most = ND_MAX(wl->message_bytes, ND_MAX(wl->request_bytes, wl->response_bytes));
+
+	r->tx_size[i] = (size_t)ND_MAX(ND_MIN(most, (uint64_t)MAX_SHARED_BUFFER), 1);
+	if (!r->lanes[i].load->round_trips && !nd_is_active(r, i))
+		return 0;
+	r->tx_buf[i] = aligned_alloc(4096, (r->tx_size[i] + 4095) / 4096 * 4096);
+	if (!r->tx_buf[i])
+		return nd_fail(err, -ENOMEM, "no memory for the send buffer");
+	r->lanes[i].frame->prepare(r->tx_buf[i], r->tx_size[i], p->payload, nd_now_ns());
+	return p->payload_file ? fill_from_file(p->payload_file, r->tx_buf[i], r->tx_size[i], err)
+			       : 0;
+}
+
 static int make_buffers(struct nd_run *r, struct nd_err *err)
 {
-	const char *file = r->cfg.plan->payload_file;
 	int e = 0;
 
-	for (unsigned i = 0; i < r->lane_n; i++) {
-		const struct nd_workload *wl = r->lanes[i].workload;
-		uint64_t most =
-			ND_MAX(wl->message_bytes, ND_MAX(wl->request_bytes, wl->response_bytes));
-
-		r->tx_size[i] = (size_t)ND_MAX(ND_MIN(most, (uint64_t)MAX_SHARED_BUFFER), 1);
-		if (r->lanes[i].load->round_trips || nd_is_active(r, i)) {
-			r->tx_buf[i] = aligned_alloc(4096, (r->tx_size[i] + 4095) / 4096 * 4096);
-			if (!r->tx_buf[i])
-				return nd_fail(err, -ENOMEM, "no memory for the send buffer");
-			r->lanes[i].frame->prepare(r->tx_buf[i], r->tx_size[i],
-						   r->cfg.plan->payload, nd_now_ns());
-		}
-		if (r->tx_buf[i] && file)
-			e = fill_from_file(file, r->tx_buf[i], r->tx_size[i], err);
-		if (e < 0)
-			return e;
-	}
-	return 0;
+	for (unsigned i = 0; e == 0 && i < r->lane_n; i++)
+		e = make_buffer(r, i, err);
+	return e;
 }
 
 static void plan_schedule(struct nd_run *r)
