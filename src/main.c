@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* argv to persona to plan to session to report; the only place that prints errors and sets exit codes. */
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -71,6 +72,8 @@ static int look(const struct nd_plan *plan)
 	struct nd_err err = { 0 };
 	int r = looks[plan->verb](plan, &place, &err);
 
+	if (r == -ENODEV || r == -EINVAL) /* a name that only the system could judge */
+		return say(plan, ND_END_USAGE, &err);
 	return r < 0 ? say(plan, ND_END_FAILED, &err) : r;
 }
 

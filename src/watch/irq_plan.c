@@ -259,7 +259,7 @@ int nd_irq_plan(struct nd_irq_view *v, struct nd_list *ret, struct nd_str *ret_c
 	list.n = 0;
 	*ret_queues = plan_irqs(&p);
 	if (*ret_queues == 0)
-		return nd_fail(err, -ENODEV, "%s has no interrupt of a queue that could be moved",
+		return nd_fail(err, -ENOENT, "%s has no interrupt of a queue that could be moved",
 			       v->ask->name);
 	plan_masks(&p, *ret_queues);
 	if (p.failed)
