@@ -217,9 +217,9 @@ struct nd_plan {
 	enum nd_verb verb;
 
 	/* where */
+	enum nd_af af;
 	const char *host; /* as typed */
 	uint64_t port;
-	enum nd_af af;
 	struct nd_strv bind;   /* client source addresses, or "%dev" */
 	uint64_t source_ports; /* that one source address has on this machine; 0: not judged */
 	uint64_t connect_timeout_ns;

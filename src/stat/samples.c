@@ -32,12 +32,12 @@ struct nd_samples {
 	uint64_t told, there, there_bytes, there_ns;
 };
 
-/* Before the run: a compiler that makes calloc() of it would leave the pages to the run. */
+/* Before the run: a compiler that makes calloc() of memset() would leave the pages to the run. */
 static void touch(struct nd_sample *ring)
 {
 	memset(ring, 0, RING * sizeof(*ring));
 	for (size_t i = 0; i < RING; i += PAGE / sizeof(*ring))
-		*(volatile uint64_t *)&ring[i].tx_ns = 0;
+		__atomic_store_n(&ring[i].tx_ns, 0, __ATOMIC_RELAXED); /* never left out */
 }
 
 int nd_samples_new(uint64_t every, struct nd_samples **ret)
