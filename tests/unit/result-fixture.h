@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "result/progress.h"
@@ -360,6 +361,7 @@ static inline int fix_part(const struct fix *f, struct nd_arena *a, struct nd_pa
 	return 0;
 }
 
+/* Never NULL. */
 static inline struct nd_side *fix_side(const struct fix *f, struct nd_arena *a, bool client)
 {
 	struct nd_side *s = nd_arena_alloc(a, 1, sizeof(*s));
@@ -367,19 +369,19 @@ static inline struct nd_side *fix_side(const struct fix *f, struct nd_arena *a, 
 	uint64_t i;
 
 	if (!s)
-		return NULL;
+		abort();
 	nd_table_unknown(&nd_side_table, s);
 	fix_facts(s, client, f->same_host);
 	fix_machine(s, a, client);
 	if (nd_list_new(a, &s->parts, f->bidir ? 2 : 1, sizeof(*p)) < 0)
-		return NULL;
+		abort();
 	p = s->parts.v;
 	for (i = 0; i < s->parts.n; i++) {
 		nd_table_unknown(&nd_part_table, &p[i]);
 		p[i].workload = i;
 		p[i].active = client == (i == 0);
 		if (fix_part(f, a, &p[i], client) < 0)
-			return NULL;
+			abort();
 	}
 	return s;
 }
