@@ -12,11 +12,11 @@
 
 /* One verb of a face: its options and what they make of the plan. */
 struct nd_face {
-	const char *verb; /* "stream"; NULL: the persona has no verbs */
-	enum nd_verb plan_verb;
+	const char *verb;      /* "stream"; NULL: the persona has no verbs */
 	struct nd_exits exits; /* copied into the plan; settle may change them there */
-	bool usage_on_stderr;  /* where -h goes */
-	bool is_local;         /* looks at this machine: there is no test to derive and to judge */
+	enum nd_verb plan_verb;
+	bool usage_on_stderr; /* where -h goes */
+	bool is_local;        /* looks at this machine: there is no test to derive and to judge */
 	const struct nd_opt_set *set;
 	/* What the rows write into, made in the plan's arena (NULL: no memory). No function: the plan. */
 	void *(*target)(struct nd_plan *plan);
