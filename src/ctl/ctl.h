@@ -37,7 +37,7 @@ void nd_timer_set(struct nd_timer *t, uint64_t at_ns); /* UINT64_MAX: off. One s
 void nd_timer_free(struct nd_timer *t);
 
 /** nd_loop_signals() - SIGINT, SIGTERM, SIGALRM (and SIGHUP) arrive as a call on the main thread. Blocks them;
- * nd_loop_free() puts the old mask back. */
+ * they stay blocked behind nd_loop_free(): what comes then is the next loop's, or too late to change how it went. */
 ND_MUST_CHECK int nd_loop_signals(struct nd_loop *l, void (*fn)(void *user, int signal), void *user,
 				  struct nd_err *err);
 

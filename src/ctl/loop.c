@@ -48,7 +48,6 @@ struct nd_loop {
 
 	int signal_fd; /* owned, -1 */
 	struct nd_watch *signal_watch;
-	sigset_t old_mask;
 	void (*signal_fn)(void *user, int signal);
 	void *signal_user;
 };
@@ -322,7 +321,7 @@ int nd_loop_signals(struct nd_loop *l, void (*fn)(void *user, int signal), void 
 	r = nd_watch_new(l, fd, read_signals, l, &l->signal_watch, err);
 	if (r < 0)
 		return r;
-	r = pthread_sigmask(SIG_BLOCK, &set, &l->old_mask);
+	r = pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (r != 0) {
 		nd_watch_free(l->signal_watch);
 		l->signal_watch = NULL;
@@ -363,7 +362,6 @@ void nd_loop_free(struct nd_loop *l)
 	if (l->signal_fd >= 0) {
 		nd_watch_free(l->signal_watch);
 		nd_close_p(&l->signal_fd);
-		(void)pthread_sigmask(SIG_SETMASK, &l->old_mask, NULL); /* it was valid before */
 	}
 	empty_trash(l);
 	free(l->heap);

@@ -199,6 +199,13 @@ int nd_session_packets(const struct nd_session *how, struct nd_err *err);
 /** nd_session_latency() - as nd_session_client(); with plan->load twice, without and with it, as one result. */
 int nd_session_latency(const struct nd_session *how, struct nd_err *err);
 
+/* keep.c: a result that outlives its test, where a session has several. */
+/** nd_session_keep() - move @r to @kept, which is initialised or holds an earlier one. What is borrowed from the test
+ * is copied, or goes; @r is empty then. */
+void nd_session_keep(struct nd_result *kept, struct nd_result *r);
+/** nd_session_cut_short() - no more came behind @kept: it is partial, @what (a constant) and @err say why. */
+void nd_session_cut_short(struct nd_result *kept, const char *what, const struct nd_err *err);
+
 /* Where flows come from and go to, for nd_spread_ports(). */
 struct nd_ports {
 	const struct nd_addr *peer;

@@ -4,9 +4,6 @@
  * of them, and its result is reported with the first one's times beside it. What ends the second early takes nothing
  * from the first.
  */
-#include <errno.h>
-#include <string.h>
-
 #include "session/int.h"
 
 struct loaded {
@@ -46,33 +43,11 @@ static void report(struct loaded *l, struct nd_result *r, const struct nd_result
 	r->loaded = NULL; /* some of it may be of the other result */
 }
 
-/* Buckets are the test's. Without memory the figures stay, and the log lacks them. */
-static void keep_buckets(struct nd_hist_view *v, struct nd_arena *a)
-{
-	uint64_t *own = v->n ? nd_arena_alloc(a, v->n, sizeof(*own)) : NULL;
-
-	if (!own) {
-		*v = (struct nd_hist_view){ .min_ns = UINT64_MAX };
-		return;
-	}
-	memcpy(own, v->v, v->n * sizeof(*own));
-	v->v = own;
-}
-
-/* The first result outlives its test: what is borrowed from that goes, or is copied. */
+/* The first result outlives its test. */
 static void keep_idle(struct loaded *l, struct nd_result *r)
 {
-	const struct nd_direction *d = r->directions.v;
-
-	l->idle = *r;
-	l->idle.samples = NULL;
-	l->idle.samples_n = 0;
+	nd_session_keep(&l->idle, r);
 	l->has_idle = true;
-	if (d[0].latency) {
-		keep_buckets(&d[0].latency->service_hist, &l->idle.arena);
-		keep_buckets(&d[0].latency->response_hist, &l->idle.arena);
-	}
-	nd_result_init(r);
 }
 
 static void on_finished(void *user, struct nd_result *r)
@@ -111,11 +86,7 @@ static void keep_settings(struct nd_plan *plan)
 /* The second test ended without a result: the first one's is what there is. */
 static void report_idle(struct loaded *l, const struct nd_err *err)
 {
-	const char *reason = nd_arena_printf(
-		&l->idle.arena, "idle times alone, the test under load failed: %s", err->text);
-
-	l->idle.partial = true;
-	l->idle.partial_reason = reason ? reason : "the test under load failed";
+	nd_session_cut_short(&l->idle, "idle times alone, the test under load failed", err);
 	report(l, &l->idle, &l->idle);
 }
 
@@ -132,6 +103,7 @@ int nd_session_latency(const struct nd_session *how, struct nd_err *err)
 
 	if (!plan->load.wanted)
 		return nd_session_client(how, err);
+	nd_result_init(&l.idle);
 	set_workloads(plan, 1);
 	plan->threads = ND_MIN(threads, plan->workload[0].flows);
 	keep_settings(plan);

@@ -14,7 +14,7 @@ struct trials {
 	struct nd_hunt hunt;
 	struct nd_trial trial[ND_SEARCH_TRIALS];
 	uint64_t n;
-	struct nd_arena *arena; /* of the result that is reported */
+	struct nd_result last; /* owned: of the last trial, as long as the search goes on */
 	bool is_connected, is_over;
 };
 
@@ -93,6 +93,15 @@ static int put_search(const struct trials *t, struct nd_result *r)
 	return 0;
 }
 
+static void report(const struct trials *t, struct nd_result *r)
+{
+	if (put_search(t, r) < 0) {
+		r->partial = true;
+		r->partial_reason = "no memory for the trials";
+	}
+	t->how->finished(t->how->user, r);
+}
+
 static void on_trial(void *user, struct nd_result *r)
 {
 	struct trials *t = user;
@@ -119,13 +128,10 @@ static void on_trial(void *user, struct nd_result *r)
 	if (!r->partial)
 		nd_hunt_take(&t->hunt, &got);
 	t->is_over = r->partial || t->hunt.phase == ND_HUNT_END;
-	if (!t->is_over)
-		return;
-	if (put_search(t, r) < 0) {
-		r->partial = true;
-		r->partial_reason = "no memory for the trials";
-	}
-	t->how->finished(t->how->user, r);
+	if (t->is_over)
+		report(t, r);
+	else
+		nd_session_keep(&t->last, r);
 }
 
 /* The trials themselves are told of one by one: what happens within them is left out. */
@@ -167,6 +173,7 @@ int nd_session_packets(const struct nd_session *how, struct nd_err *err)
 
 	if (!how->plan->find.wanted)
 		return nd_session_client(how, err);
+	nd_result_init(&t.last);
 	nd_hunt_begin(&t.hunt, (double)how->plan->find.loss_ppm / 1e6, cap_of(w));
 	while (!t.is_over && ending == ND_END_DONE) {
 		w->rate_bps = 0;
@@ -175,5 +182,10 @@ int nd_session_packets(const struct nd_session *how, struct nd_err *err)
 			w->rate_ops = (uint64_t)nd_real_max(nd_real_round(t.hunt.asked_per_s), 1);
 		ending = nd_session_client(&one, err);
 	}
+	if (!t.is_over && t.n > 0) { /* what the trials before it found is not lost */
+		nd_session_cut_short(&t.last, "the search ended early, the next trial failed", err);
+		report(&t, &t.last);
+	}
+	nd_result_done(&t.last);
 	return ending;
 }

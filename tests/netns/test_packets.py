@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Packets: every lost datagram stands in the right row, and the search finds a known limit."""
 import json
+import random
+import signal
+import time
 
 import pytest
 
-from kit.net import Rule, slow
+from kit.net import Rule, poll, slow
 from kit.report import check_report, near, total
 
 QUICK = ("-t", "1s", "--warmup", "0.1s", "-i", "0.25s")
@@ -264,6 +267,38 @@ def test_find_rate_when_all_is_lost(pair, packets):
                      "200ms")["search"]
     assert search["found_per_s"] is None and search["confidence"] is None
     assert all(not t["passed"] for t in search["trials"])
+
+
+def test_find_rate_keeps_what_it_found(pair, netdyno):
+    """A trial that cannot begin takes nothing from those before it."""
+    client = pair.a.spawn([netdyno, "packets", pair.b.ip4, "-p", pair.server.port, "--find-rate", "--trial", "1s",
+                           "--warmup", "0s", "-l", 100, "--rate", 1000, "--connect-timeout", "0.5s", "-o", "json"])
+    pair.server.wait_line("test .* from ", 30 * slow(), "stderr")
+    with Rule(pair.b, "in", f"tcp dport {pair.server.port} tcp flags & (syn | ack) == syn", ["drop"]):
+        assert client.wait(60 * slow()) == 3, client.describe()
+    report = json.loads(client.stdout)
+    assert report["partial"] and "no answer from" in report["partial_reason"], report["partial_reason"]
+    trials = report["search"]["trials"]
+    assert len(trials) >= 1 and trials[0]["sent"] > 0
+    assert report["directions"][0]["loss"]["offered"] == trials[-1]["sent"]
+
+
+def test_find_rate_is_interrupted_at_any_instant(pair, netdyno):
+    """Between trials, too: what was found so far is reported."""
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    rng = random.Random(seed)
+    for _ in range(4):
+        before = pair.server.stderr.count(": test ")
+        client = pair.a.spawn([netdyno, "packets", pair.b.ip4, "-p", pair.server.port, "--find-rate", "--trial",
+                               "0.2s", "--warmup", "0s", "-l", 100, "--rate", 1000, "-P", 20, "-o", "json"])
+        poll("a trial is over", lambda b=before: pair.server.stderr.count(": test ") > b, 30 * slow())
+        time.sleep(rng.uniform(0, 0.3))  # not to wait for anything: any instant will do
+        client.send_signal(signal.SIGINT)
+        code = client.wait(30 * slow())
+        report = json.loads(client.stdout)
+        assert code == (1 if report["partial"] else 0), client.describe()
+        assert len(report["search"]["trials"]) >= 1
 
 
 @pytest.mark.parametrize("args, said", [
