@@ -34,8 +34,12 @@ static int judge_way(const struct nd_plan *plan, bool sends, bool datagram, stru
 int nd_persona_judge_ways(const struct nd_plan *plan, bool datagram, struct nd_err *err)
 {
 	bool uring = strcmp(plan->engine, "uring") == 0;
+	const struct nd_engine *engine = nd_engine_find(plan->engine); /* NULL: auto */
 	int r = judge_way(plan, true, datagram, err);
 
+	if (r == 0 && plan->verb == ND_VERB_CONNECT && engine && !engine->connects)
+		r = nd_fail(err, -EINVAL, "--engine %s makes no connections, blocking and epoll do",
+			    plan->engine);
 	if (r == 0)
 		r = judge_way(plan, false, datagram, err);
 	if (r == 0 && uring && datagram && (plan->gso > 1 || plan->gro == ND_ON))

@@ -125,6 +125,8 @@ static const struct sentence_case sentences[] = {
 #if ND_HAVE_URING
 	{ "stream h --engine uring --tx splice", "--engine uring and --tx splice exclude each other: ..." },
 	{ "stream h --engine uring --tx zerocopy", NULL },
+	{ "connect h --engine uring", "--engine uring makes no connections, blocking and epoll do" },
+	{ "connect h --engine null", "--engine null makes no connections, blocking and epoll do" },
 	{ "stream h --engine uring --max", "--engine uring and --max exclude each other" },
 	{ "stream h -u --engine uring --gro on", "--engine uring and --gro exclude each other" },
 #endif
