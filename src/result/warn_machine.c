@@ -73,9 +73,16 @@ static void say_qdisc(const struct nd_subject *s, struct nd_str *out)
 		    NUMBER(side->machine.qdisc_drops), TIMES(side->machine.qdisc_drops));
 }
 
+/* The CPUs' queues are the machine's, whatever a namespace sees. Two ends on one have counted the same drops, each over
+ * a time of its own: they are told once, by the larger count. */
 static bool backlog_dropped(const struct nd_subject *s)
 {
-	return nd_some(s->side->machine.softnet_dropped);
+	const struct nd_side *other = s->side == s->r->client ? s->r->server : s->r->client;
+	uint64_t n = s->side->machine.softnet_dropped;
+
+	return nd_some(n) &&
+	       !(s->r->same_host && other && nd_some(other->machine.softnet_dropped) &&
+		 other->machine.softnet_dropped > n);
 }
 
 static void say_backlog(const struct nd_subject *s, struct nd_str *out)
@@ -134,9 +141,14 @@ static void say_one_queue(const struct nd_subject *s, struct nd_str *out)
 		SHARE(m->rx_queues.busiest_ratio), NUMBER(s->d->flows));
 }
 
+/* One machine is told of once, by the larger share. */
 static bool is_stolen(const struct nd_subject *s)
 {
-	return s->side->machine.steal_ratio > STEAL_RATIO;
+	const struct nd_side *other = s->side == s->r->client ? s->r->server : s->r->client;
+	double ratio = s->side->machine.steal_ratio;
+
+	return ratio > STEAL_RATIO &&
+	       !(s->r->same_host && other && other->machine.steal_ratio > ratio);
 }
 
 static void say_steal(const struct nd_subject *s, struct nd_str *out)

@@ -293,6 +293,57 @@ static void test_same_host(void **state)
 	nd_result_done(&r);
 }
 
+static uint64_t count_of(const struct nd_result *r, const char *key)
+{
+	const struct nd_warning *v = r->warnings.v;
+	uint64_t i, n = 0;
+
+	for (i = 0; i < r->warnings.n; i++)
+		n += !strcmp(v[i].key, key);
+	return n;
+}
+
+/* What the machine has counted is told once for both ends of it, however their times differ. */
+static void test_machine_told_once(void **state)
+{
+	static const struct {
+		bool same_host;
+		uint64_t client, server, told;
+		const char *words;
+	} rows[] = {
+		{ true, 75, 154, 1, "this machine: 154 packets" },
+		{ true, 154, 75, 1, "this machine: 154 packets" },
+		{ true, 75, 75, 1, "this machine: 75 packets" },
+		{ true, 75, ND_UNKNOWN, 1, "this machine: 75 packets" },
+		{ true, 0, 75, 1, "this machine: 75 packets" },
+		{ false, 75, 154, 2, "client: 75 packets" },
+		{ true, 0, 0, 0, NULL },
+	};
+	struct nd_result r;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(rows); i++) {
+		struct fix f = fix_tcp;
+
+		f.same_host = rows[i].same_host;
+		fix_make(&f, &r);
+		if (!r.client || !r.server)
+			fail_msg("row %zu: an end is missing", i);
+		r.client->machine.softnet_dropped = rows[i].client;
+		r.server->machine.softnet_dropped = rows[i].server;
+		r.client->machine.steal_ratio = 0.0312;
+		r.server->machine.steal_ratio = 0.03;
+		(void)join(&f, &r);
+		assert_int_equal(count_of(&r, "backlog_drops"), rows[i].told);
+		if (rows[i].words)
+			assert_non_null(strstr(sentence_of(&r, "backlog_drops"), rows[i].words));
+		assert_int_equal(count_of(&r, "steal"), rows[i].same_host ? 1 : 2);
+		assert_non_null(strstr(sentence_of(&r, "steal"), "took 3.12 %"));
+		nd_result_done(&r);
+	}
+}
+
 static void test_lost_peer(void **state)
 {
 	const struct nd_direction *d;
@@ -564,7 +615,8 @@ int main(void)
 		cmocka_unit_test(test_stream),          cmocka_unit_test(test_counted_cycles),
 		cmocka_unit_test(test_both_directions), cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_unplaced),        cmocka_unit_test(test_transactions),
-		cmocka_unit_test(test_same_host),       cmocka_unit_test(test_lost_peer),
+		cmocka_unit_test(test_same_host),       cmocka_unit_test(test_machine_told_once),
+		cmocka_unit_test(test_lost_peer),
 		cmocka_unit_test(test_nobody),          cmocka_unit_test(test_ragged_rows),
 		cmocka_unit_test(test_warnings),        cmocka_unit_test(test_good_run),
 		cmocka_unit_test(test_too_many),
