@@ -17,12 +17,26 @@ struct nd_also {
 	bool is_netserver, is_open;
 };
 
+/* Did data come, or go? */
+static bool has_moved(const struct nd_result *r)
+{
+	const struct nd_direction *d = r->directions.v;
+
+	for (uint64_t i = 0; i < r->directions.n; i++)
+		if ((d[i].total_received_bytes != ND_UNKNOWN && d[i].total_received_bytes > 0) ||
+		    (d[i].total_sent_bytes != ND_UNKNOWN && d[i].total_sent_bytes > 0))
+			return true;
+	return false;
+}
+
 static void on_finished(void *user, struct nd_result *r)
 {
 	struct nd_also *a = user;
 	const struct nd_server *s = a->server;
 	nd_auto_str line = { 0 };
 
+	if (!has_moved(r)) /* nobody came before it was to stop */
+		return;
 	nd_served_line(r, &line);
 	nd_log(ND_LOG_INFO, "%s test %llu: %s", a->plan->dialect, (unsigned long long)++a->tests,
 	       nd_str_text(&line));
@@ -70,6 +84,16 @@ static int open_receiver(struct nd_also *a, struct nd_err *err)
 	return nd_receiver_open(&a->receiver, err);
 }
 
+/* Once for a port, if it is open for datagrams and for connections. */
+static void announce(const struct nd_server *s, const struct nd_plan *p)
+{
+	for (uint64_t i = 0; i < s->also_n; i++)
+		if (s->also[i].plan->port == p->port)
+			return;
+	nd_log(ND_LOG_INFO, "serving %s too, from port %llu", p->dialect,
+	       (unsigned long long)p->port);
+}
+
 int nd_also_open(struct nd_server *s, struct nd_err *err)
 {
 	const struct nd_serve *policy = &s->plan->serve;
@@ -86,7 +110,7 @@ int nd_also_open(struct nd_server *s, struct nd_err *err)
 				       .is_open = true };
 		r = nd_netperf_of(a->plan) ? open_netserver(a, err) : open_receiver(a, err);
 		if (r == 0)
-			nd_log(ND_LOG_INFO, "serving %s too", policy->also.v[s->also_n]);
+			announce(s, a->plan);
 	}
 	return r;
 }
