@@ -254,6 +254,7 @@ endif
 ifneq ($(BASHCOMP),)
 	$(INSTALL) -d '$(DESTDIR)$(BASHDIR)'
 	$(INSTALL) -m 644 $(BASHCOMP) '$(DESTDIR)$(BASHDIR)/netdyno'
+	$(foreach l,$(PERSONA_LINKS),ln -sf netdyno '$(DESTDIR)$(BASHDIR)/$(l)' && ):
 endif
 ifneq ($(ZSHCOMP),)
 	$(INSTALL) -d '$(DESTDIR)$(ZSHDIR)'
@@ -269,6 +270,7 @@ uninstall:
 	$(foreach l,$(PERSONA_LINKS),rm -f '$(DESTDIR)$(BINDIR)/$(l)' && ):
 	$(foreach m,$(notdir $(MAN1)),rm -f '$(DESTDIR)$(MANDIR)/man1/$(m)' && ):
 	rm -f '$(DESTDIR)$(BASHDIR)/netdyno' '$(DESTDIR)$(ZSHDIR)/_netdyno'
+	$(foreach l,$(PERSONA_LINKS),rm -f '$(DESTDIR)$(BASHDIR)/$(l)' && ):
 	rm -f '$(DESTDIR)$(DOCDIR)/netdyno.service'
 	if [ -d '$(DESTDIR)$(DOCDIR)' ]; then rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(DOCDIR)'; fi
 

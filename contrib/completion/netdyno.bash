@@ -173,7 +173,7 @@ _netdyno() {
 		-i|--interval) words='' ;;
 		-n|--samples) words='' ;;
 		-o|--output) words='text csv json json-lines' ;;
-		*) words='-i --interval -n --samples -o --output --sar -v --verbose -q --quiet --lines -h --help --version' ;;
+		*) words='-i --interval -n --samples -o --output --sar -v --verbose -q --quiet --lines -h --help --version'" $(ls /sys/class/net)" ;;
 		esac
 		;;
 	irq)
@@ -183,13 +183,13 @@ _netdyno() {
 		--stride) words='' ;;
 		--state) files=yes ;;
 		-o|--output) words='text json' ;;
-		*) words='--cpus --exclude --stride --all-nodes --no-xps --apply --state -o --output -h --help --version' ;;
+		*) words='--cpus --exclude --stride --all-nodes --no-xps --apply --state -o --output -h --help --version show spread restore'" $(ls /sys/class/net)" ;;
 		esac
 		;;
 	doctor)
 		case $prev in
 		-p|--port) words='' ;;
-		--iface) words='' ;;
+		--iface) words=$(ls /sys/class/net) ;;
 		-o|--output) words='text json' ;;
 		*) words='-p --port -4 --ipv4 -6 --ipv6 --iface -o --output -v --verbose -h --help --version' ;;
 		esac
@@ -209,7 +209,7 @@ _netdyno() {
 		-b) words='' ;;
 		-B) words='' ;;
 		--fq-rate-limit) words='' ;;
-		--show-nic-packets) words='' ;;
+		--show-nic-packets) words=$(ls /sys/class/net) ;;
 		--show-dev-interrupts) words='' ;;
 		*) words='-r -s -D -M -L -e -H -N --dialect -m -P -n -l -p -f -a -6 -u --no-delay -t -W -C -b -B --fq-rate-limit -O -x -j -Q -V --show-tcp-retrans --show-nic-packets --show-dev-interrupts -h --help --version' ;;
 		esac
@@ -282,7 +282,7 @@ _netdyno() {
 		*) words='--tcp -i --ip -p --port -f --file -F --iomux-type --timeout -a --activity -A --Activity -d --debug --compat --tcp-avoid-nodelay --tcp-skip-blocking-send --tos --mc-rx-if --mc-tx-if --mc-loopback-enable --mc-ttl --mc-source-filter --uc-reuseaddr --lls --buffer-size --nonblocked --recv_looping_num --dontwarmup --pre-warmup-wait --no-rdtsc --rate-limit --tls -m --msg-size --daemonize --threads-num --cpu-affinity --force-unicast-reply --dont-reply -g --gap-detection -h --help --version' ;;
 		esac
 		;;
-	help) words='serve stream packets connect latency watch irq doctor' ;;
+	help) words='serve stream packets connect latency watch irq doctor ntttcp netperf netserver sockperf' ;;
 	esac
 	if [ $files = yes ]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -291,3 +291,9 @@ _netdyno() {
 	fi
 }
 complete -F _netdyno netdyno
+_netdyno_link() { # by another tool's name
+	COMP_WORDS=(netdyno "${COMP_WORDS[0]##*/}" "${COMP_WORDS[@]:1}")
+	COMP_CWORD=$((COMP_CWORD + 1))
+	_netdyno
+}
+complete -F _netdyno_link ntttcp netperf netserver sockperf

@@ -9,6 +9,11 @@ static bool is_file(const struct nd_opt *row)
 	return row->metavar && !strcmp(row->metavar, "FILE");
 }
 
+static bool is_iface(const char *word)
+{
+	return word && strstr(word, "IFACE");
+}
+
 static void add_dashed(const struct nd_opt_set *set, const struct nd_opt *row, const char *between,
 		       struct nd_str *out)
 {
@@ -50,6 +55,8 @@ void nd_opt_bash(const struct nd_opt_set *set, const char *verb, struct nd_str *
 		nd_str_add(out, ") ");
 		if (is_file(row)) {
 			nd_str_add(out, "files=yes");
+		} else if (is_iface(row->metavar)) {
+			nd_str_add(out, "words=$(ls /sys/class/net)");
 		} else {
 			nd_str_add(out, "words='");
 			add_names(row, out);
@@ -64,7 +71,9 @@ void nd_opt_bash(const struct nd_opt_set *set, const char *verb, struct nd_str *
 		nd_str_add(out, all.array || all.row > 1 ? " " : "");
 		add_dashed(set, row, " ", out);
 	}
-	nd_str_add(out, "' ;;\n\t\tesac\n\t\t;;\n");
+	nd_str_addf(out, "%s%s'", set->first ? " " : "", set->first ? set->first : "");
+	nd_str_add(out, is_iface(set->operands) ? "\" $(ls /sys/class/net)\" ;;\n" : " ;;\n");
+	nd_str_add(out, "\t\tesac\n\t\t;;\n");
 }
 
 /* Inside '...' of an _arguments spec: quotes of the shell, and what the spec itself reads. */
@@ -90,6 +99,8 @@ static void zsh_value(const struct nd_opt *row, struct nd_str *out)
 	nd_str_add(out, ":");
 	if (is_file(row))
 		nd_str_add(out, "_files");
+	if (is_iface(row->metavar))
+		nd_str_add(out, "_net_interfaces");
 	if (!has_names(row))
 		return;
 	nd_str_add(out, "(");
@@ -134,10 +145,12 @@ void nd_opt_zsh(const struct nd_opt_set *set, const char *verb, struct nd_str *o
 	while ((row = nd_opt_next(&w)))
 		if (!row->hidden)
 			zsh_row(row, out);
+	if (set->first)
+		nd_str_addf(out, " \\\n\t\t'1: :(%s)'", set->first);
 	if (set->max_operands) {
 		nd_str_add(out, " \\\n\t\t'*:");
 		zsh_text(out, set->operands);
-		nd_str_add(out, ":_hosts'");
+		nd_str_addf(out, ":%s'", is_iface(set->operands) ? "_net_interfaces" : "_hosts");
 	}
 	nd_str_add(out, "\n}\n");
 }

@@ -87,6 +87,7 @@ struct nd_opt {
 struct nd_opt_set {
 	const char *prog;        /* "netdyno stream" */
 	const char *operands;    /* "HOST", "[IFACE...]", "" */
+	const char *first;       /* what the first operand may be: "show spread"; NULL: any */
 	const char *summary;     /* one line */
 	const char *description; /* paragraphs for the man page */
 	const char *examples;    /* lines "command\tsentence", for man and --help; or NULL */

@@ -23,9 +23,9 @@ void nd_persona_overview(struct nd_str *out)
 
 	nd_str_add(out, "usage: netdyno VERB [options]\na dynamometer for networks\n\n");
 	for (f = nd_persona_at(0)->faces; f->set; f++)
-		nd_str_addf(out, "  %-8s%-6s %s\n", f->verb, f->set->operands, f->set->summary);
+		nd_str_addf(out, "  %-8s%-12s %s\n", f->verb, f->set->operands, f->set->summary);
 	for (i = 1; (p = nd_persona_at(i)); i++)
-		nd_str_addf(out, "  %-15s%s\n", p->name, p->help);
+		nd_str_addf(out, "  %-21s%s\n", p->name, p->help);
 	nd_str_add(out,
 		   "\nnetdyno VERB -h shows the common options of a verb, --help all of them;\n"
 		   "netdyno --version shows what is built in\n");
@@ -196,16 +196,24 @@ static const char *first_word(size_t n, const struct nd_opt_set **ret_set, const
 	return p->name;
 }
 
-/* @verbs: only what `help` knows. */
-static void add_words(bool verbs, struct nd_str *out)
+static void add_words(struct nd_str *out)
 {
 	const struct nd_opt_set *set;
 	const char *word, *help;
 	size_t n;
 
 	for (n = 0; (word = first_word(n, &set, &help)); n++)
-		if (!verbs || !nd_persona_find(word))
-			nd_str_addf(out, "%s%s", n ? " " : "", word);
+		nd_str_addf(out, "%s%s", n ? " " : "", word);
+}
+
+/* The names of other tools that this program goes by. */
+static void add_links(struct nd_str *out)
+{
+	const struct nd_persona *p;
+
+	for (size_t i = 1; (p = nd_persona_at(i)); i++)
+		nd_str_addf(out, " %s", p->name);
+	nd_str_add(out, "\n");
 }
 
 static const char bash_head[] =
@@ -228,7 +236,14 @@ static const char bash_tail[] = "\tesac\n"
 				"\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
 				"\tfi\n"
 				"}\n"
-				"complete -F _netdyno netdyno\n";
+				"complete -F _netdyno netdyno\n"
+				"_netdyno_link() { # by another tool's name\n"
+				"\tCOMP_WORDS=(netdyno \"${COMP_WORDS[0]##*/}\" "
+				"\"${COMP_WORDS[@]:1}\")\n"
+				"\tCOMP_CWORD=$((COMP_CWORD + 1))\n"
+				"\t_netdyno\n"
+				"}\n"
+				"complete -F _netdyno_link";
 
 static void make_bash(struct nd_str *out)
 {
@@ -237,15 +252,16 @@ static void make_bash(struct nd_str *out)
 	size_t n;
 
 	nd_str_add(out, bash_head);
-	add_words(false, out);
+	add_words(out);
 	nd_str_add(out, " help --help --version' -- \"$cur\")\n\t\treturn\n\tfi\n"
 			"\tcase ${COMP_WORDS[1]} in\n");
 	for (n = 0; (word = first_word(n, &set, &help)); n++)
 		nd_opt_bash(set, word, out);
 	nd_str_add(out, "\thelp) words='");
-	add_words(true, out);
+	add_words(out);
 	nd_str_add(out, "' ;;\n");
 	nd_str_add(out, bash_tail);
+	add_links(out);
 }
 
 static void make_zsh(struct nd_str *out)
@@ -254,10 +270,15 @@ static void make_zsh(struct nd_str *out)
 	const char *word, *help;
 	size_t n;
 
-	nd_str_add(out, "#compdef netdyno\n# Written by netdyno --gen zsh, do not edit.\n");
+	nd_str_add(out, "#compdef netdyno");
+	add_links(out);
+	nd_str_add(out, "# Written by netdyno --gen zsh, do not edit.\n");
 	for (n = 0; (word = first_word(n, &set, &help)); n++)
 		nd_opt_zsh(set, word, out);
-	nd_str_add(out, "_netdyno() {\n\tlocal -a verbs\n\tverbs=(\n");
+	nd_str_add(out, "_netdyno() {\n"
+			"\tif [[ $service != netdyno ]]; then # by another tool's name\n"
+			"\t\t_netdyno_$service\n\t\treturn\n\tfi\n"
+			"\tlocal -a verbs\n\tverbs=(\n");
 	for (n = 0; (word = first_word(n, &set, &help)); n++)
 		nd_str_addf(out, "\t\t'%s:%s'\n", word, help);
 	nd_str_add(out,

@@ -103,6 +103,7 @@ static const struct nd_opt *const irq_arrays[] = { irq_rows, NULL };
 const struct nd_opt_set nd_persona_irq_set = {
 	.prog = "netdyno irq",
 	.operands = "ACTION IFACE",
+	.first = "show spread restore",
 	.summary = "show or spread the interrupts of an interface over CPUs",
 	.description =
 		"ACTION is show, spread or restore. show tells which interrupt serves which queue, where it may run and where it does.\n"

@@ -553,6 +553,24 @@ static const char man_head[] =
 	"Dashes may be the long ones of a text processor.\n"
 	".PP\nWhat is clamped or ignored is told in a line.\n";
 
+static const char man_differs[] =
+	".SH WHERE IT DIFFERS\n"
+	"One receiver serves senders of Linux and of Windows, each with its synchronisation or without\n"
+	".RB ( \\-N ,\n.BR \\-ns );\na sender finds out which receiver it has.\n"
+	"The test takes exactly the time of\n.BR \\-t ;\na receiver without\n.B \\-t\n"
+	"takes the sender\\(aqs. Nothing waits for ever: a port that refuses ends the sender at once, "
+	"and a receiver ends when its senders have gone.\n"
+	"Exit codes tell whether there is a result.\n"
+	".PP\n"
+	"Connections may be as many as the system gives descriptors for; threads of\n.B \\-P\nand\n"
+	".B \\-n\nare told as they were asked for, but no more than the CPUs can use are started.\n"
+	".B \\-m\nmay name several receivers. A rate of\n.B \\-B\nis kept without spinning, from the "
+	"first byte on.\n"
+	".PP\n"
+	"With UDP between two of ours both ends add what was received and lost.\n"
+	"In tables of Windows, MB and KB are of 1024 and mbps of 1000; DPCs are the softirqs of the "
+	"network, packets are those of the network namespace.\n";
+
 static const char man_exit[] =
 	".SH EXIT STATUS\n"
 	".TP\n.B 0\nThe test is done, or has ended early with a result that says so.\n"
@@ -575,6 +593,7 @@ void nd_ntttcp_man(struct nd_str *out)
 	nd_opt_roff(out, nd_ntttcp_windows_set.description, true);
 	nd_str_add(out, "\n.PP\n");
 	nd_opt_man(&nd_ntttcp_windows_set, out);
+	nd_str_add(out, man_differs);
 	nd_str_add(out, ".SH EXAMPLES\n");
 	nd_persona_man_examples(nd_ntttcp_linux_set.examples, out);
 	nd_persona_man_examples(nd_ntttcp_windows_set.examples, out);

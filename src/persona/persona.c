@@ -213,6 +213,17 @@ static int read_help(const struct nd_persona *p, const char *verb, struct nd_str
 	return ND_NEXT_PRINT;
 }
 
+/* netdyno help ntttcp: as ntttcp --help. */
+static int read_help_of_tool(char *tool, struct nd_plan *plan, struct nd_str *out,
+			     struct nd_err *err)
+{
+	char help[] = "--help";
+	char *argv[] = { tool, help, NULL };
+
+	nd_plan_done(plan); /* begun anew */
+	return nd_persona_read(2, argv, plan, out, err);
+}
+
 /* Options where the verb belongs. */
 static int read_top(int argc, char **argv, struct nd_plan *plan, struct nd_str *out,
 		    struct nd_err *err)
@@ -282,6 +293,9 @@ int nd_persona_read(int argc, char **argv, struct nd_plan *plan, struct nd_str *
 	}
 	if (nd_persona_dashes(argv[1], NULL) != argv[1])
 		return read_top(argc, argv, plan, out, err);
+	if (!strcmp(argv[1], "help") && argc > 2 && nd_persona_find(argv[2]) &&
+	    nd_persona_find(argv[2]) != own)
+		return read_help_of_tool(argv[2], plan, out, err);
 	if (!strcmp(argv[1], "help"))
 		return read_help(p, argc > 2 ? argv[2] : NULL, out, err);
 	face = find_face(p, argv[1]);

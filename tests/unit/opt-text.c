@@ -205,6 +205,44 @@ static void prints_zsh(void **state)
 		    "}\n");
 }
 
+/* What a first operand may be, and interfaces, wherever they may stand. */
+static void prints_operands(void **state)
+{
+	static const struct nd_opt nic_rows[] = { { .name = "nic",
+						    .type = ND_OPT_STRING,
+						    AT(const char *, name),
+						    .metavar = "IFACE",
+						    .help = "which" },
+						  { 0 } };
+	static const struct nd_opt *const nic_arrays[] = { nic_rows, NULL };
+	static const struct nd_opt_set nics = { .prog = "prog nics",
+						.operands = "ACTION IFACE",
+						.first = "show hide",
+						.rows = nic_arrays,
+						.max_operands = 2 };
+	nd_auto_str bash = { 0 }, zsh = { 0 };
+
+	(void)state;
+	nd_opt_bash(&nics, "nics", &bash);
+	check(&bash,
+	      "\tnics)\n"
+	      "\t\tcase $prev in\n"
+	      "\t\t--nic) words=$(ls /sys/class/net) ;;\n"
+	      "\t\t*) words='--nic -h --help --version show hide'\" $(ls /sys/class/net)\" ;;\n"
+	      "\t\tesac\n"
+	      "\t\t;;\n");
+	nd_opt_zsh(&nics, "nics", &zsh);
+	check(&zsh, "_netdyno_nics() {\n"
+		    "\t_arguments -s -S \\\n"
+		    "\t\t--nic='[which]:IFACE:_net_interfaces' \\\n"
+		    "\t\t-h'[show the common options]' \\\n"
+		    "\t\t--help'[show all options]' \\\n"
+		    "\t\t--version'[show the version and what is built in]' \\\n"
+		    "\t\t'1: :(show hide)' \\\n"
+		    "\t\t'*:ACTION IFACE:_net_interfaces'\n"
+		    "}\n");
+}
+
 static void finds_near_words(void **state)
 {
 	/* clang-format off */
@@ -237,7 +275,7 @@ int main(void)
 		cmocka_unit_test(prints_short_help), cmocka_unit_test(prints_long_help),
 		cmocka_unit_test(escapes_roff),      cmocka_unit_test(prints_man),
 		cmocka_unit_test(prints_bash),       cmocka_unit_test(prints_zsh),
-		cmocka_unit_test(finds_near_words),
+		cmocka_unit_test(prints_operands),   cmocka_unit_test(finds_near_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
