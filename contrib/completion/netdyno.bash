@@ -279,7 +279,7 @@ _netdyno() {
 		-m|--msg-size) words='' ;;
 		--threads-num) words='' ;;
 		--cpu-affinity) words='' ;;
-		*) words='--tcp -i --ip -p --port -f --file -F --iomux-type --timeout -a --activity -A --Activity -d --debug --compat --tcp-avoid-nodelay --tcp-skip-blocking-send --tos --mc-rx-if --mc-tx-if --mc-loopback-enable --mc-ttl --mc-source-filter --uc-reuseaddr --lls --buffer-size --nonblocked --recv_looping_num --dontwarmup --pre-warmup-wait --no-rdtsc --rate-limit --tls -m --msg-size --daemonize --threads-num --cpu-affinity --force-unicast-reply --dont-reply -g --gap-detection -h --help --version' ;;
+		*) words='--tcp -i --ip -p --port -f --file -F --iomux-type --timeout -a --activity -A --Activity -d --debug --compat --tcp-avoid-nodelay --tcp-skip-blocking-send --tos --mc-rx-if --mc-tx-if --mc-loopback-enable --mc-ttl --mc-source-filter --uc-reuseaddr --lls --buffer-size --nonblocked --recv_looping_num --daemonize --dontwarmup --pre-warmup-wait --no-rdtsc --rate-limit --tls -m --msg-size --threads-num --cpu-affinity --force-unicast-reply --dont-reply -g --gap-detection -h --help --version' ;;
 		esac
 		;;
 	help) words='serve stream packets connect latency watch irq doctor ntttcp netperf netserver sockperf' ;;

@@ -36,11 +36,11 @@ static int set_buffer(int fd, bool may_force, int forced, int plain, uint64_t by
 	return nd_sock_set(fd, SOL_SOCKET, plain, value);
 }
 
-static int set_dscp(int fd, int family, uint64_t dscp)
+static int set_dscp(int fd, int family, uint64_t dscp, uint64_t ecn)
 {
-	int value = (int)(dscp << 2), r;
+	int value = (int)(dscp << 2 | ecn), r;
 
-	if (dscp > 63)
+	if (dscp > 63 || ecn > 3)
 		return -EINVAL;
 	if (family == AF_INET6) {
 		r = nd_sock_set(fd, IPPROTO_IPV6, IPV6_TCLASS, value);
@@ -101,7 +101,7 @@ int nd_sock_common(int fd, int family, const struct nd_sockopts *o, uint64_t rcv
 			return nd_fail(err, r, "cannot set the receive buffer");
 	}
 	if (o->has_dscp) {
-		r = set_dscp(fd, family, o->dscp);
+		r = set_dscp(fd, family, o->dscp, o->ecn);
 		if (r < 0)
 			return nd_fail(err, r, "cannot set dscp %llu", (unsigned long long)o->dscp);
 	}

@@ -9,7 +9,6 @@
 #include "persona/sockperf.h"
 
 #define COUNT_LIMIT_NS (3600ull * ND_NS_PER_S) /* a test by number that never gets there */
-#define CONNECT_NS     (10ull * ND_NS_PER_S)
 #define DRAIN_NS       ND_NS_PER_S
 #define UNDER_RATE     10000u
 #define VERSION        "3.10"
@@ -31,6 +30,7 @@ void *nd_sockperf_make_line(struct nd_plan *plan)
 	l->plan = plan;
 	l->n.burst = l->n.reply_every = l->n.time_s = 1;
 	l->n.level = 99;
+	l->connect_ms = 10000;
 	l->n.version = VERSION;
 	l->n.message_bytes = ND_SOCKPERF_HEADER;
 	return l;
@@ -47,6 +47,10 @@ static int judge(const struct nd_sockperf_line *l, struct nd_err *err)
 		return nd_fail(err, -EINVAL, "-f conflicts with -i,-p options");
 	if (l->feed && n->tcp)
 		return nd_fail(err, -EINVAL, "-f conflicts with --tcp option");
+	if (l->feed && l->client_port)
+		return nd_fail(err, -EINVAL, "--client_port conflicts with -f option");
+	if (l->loops && !n->nonblocked)
+		return nd_fail(err, -EINVAL, "--recv_looping_num other than 1 needs --nonblocked");
 	if (l->has_iomux && !l->feed)
 		return nd_fail(err, -EINVAL, "-F must be used with feed file (option '-f')");
 	if (l->has_messages && (l->has_time || l->has_rate))
@@ -96,11 +100,16 @@ static int show(struct nd_sockperf_line *l, const char *host, uint64_t port, str
 /* As typed; what a name stands for is not asked. */
 static bool is_group(const char *host)
 {
-	uint64_t first = 0;
+	uint64_t first = 0, other;
 	size_t n = nd_parse_prefix_u64(host, &first);
+	unsigned dots = 0;
 
-	if (n > 0)
-		return host[n] == '.' && first >= 224 && first <= 239;
+	for (const char *p = host + n; n > 0 && *p == '.'; dots++) {
+		n = nd_parse_prefix_u64(p + 1, &other);
+		p += n + 1;
+		if (n > 0 && !*p)
+			return dots == 2 && first >= 224 && first <= 239;
+	}
 	return strncasecmp(host, "ff", 2) == 0 && strchr(host, ':');
 }
 
@@ -155,6 +164,7 @@ static void fill_sockopts(const struct nd_sockperf_line *l)
 	plan->sock.sndbuf_bytes = plan->sock.rcvbuf_bytes = l->buffer_bytes;
 	plan->sock.has_dscp = l->has_tos;
 	plan->sock.dscp = l->tos >> 2;
+	plan->sock.ecn = l->tos & 3;
 	plan->sock.pacing_bps = l->rate_limit * 8;
 	plan->busy_poll_us = l->lls_us;
 	plan->sock.multicast = l->multicast;
@@ -172,7 +182,8 @@ static void fill_how(const struct nd_sockperf_line *l)
 	plan->wait = l->n.nonblocked ? "spin" : "auto";
 	plan->pin = l->pin;
 	plan->threads = ND_MAX(l->n.threads, 1);
-	plan->connect_timeout_ns = CONNECT_NS;
+	plan->connect_timeout_ns = l->connect_ms * ND_NS_PER_MS;
+	plan->daemon = l->n.daemonize;
 	plan->drain_ns = DRAIN_NS;
 	plan->interval_ns = ND_NS_PER_S;
 	plan->duration_ns = l->n.messages ? COUNT_LIMIT_NS : l->n.time_s * ND_NS_PER_S;
@@ -198,7 +209,6 @@ static void fill_server(struct nd_sockperf_line *l)
 	plan->duration_ns = ND_MAX_NS;
 	plan->interval_ns = 60 * ND_NS_PER_S;
 	plan->open_ended = plan->hold = true;
-	plan->daemon = l->n.daemonize;
 }
 
 static void fill_client(struct nd_sockperf_line *l)

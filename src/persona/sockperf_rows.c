@@ -42,6 +42,67 @@ static int parse_nothing(const struct nd_opt *row, const char *value, struct nd_
 	return 0;
 }
 
+/* What has no effect must still be what it says it is. */
+static int parse_number(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	uint64_t ignored;
+
+	return nd_parse_in(ctx->as_typed, value, ND_UNIT_COUNT, row->min, row->max, &ignored,
+			   ctx->err);
+}
+
+/* The same, or -1: for ever. */
+static int parse_wait(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	return strcmp(value, "-1") != 0 ? parse_number(row, value, ctx) : 0;
+}
+
+static int parse_looping(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	LINE *l = ctx->target;
+
+	l->loops = strcmp(value, "1") != 0;
+	return parse_wait(row, value, ctx);
+}
+
+static int parse_iomux(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	static const char *const known[] = { "s", "select", "p", "poll",
+					     "e", "epoll",  "r", "recvfrom" };
+
+	for (size_t i = 0; i < ND_COUNTOF(known); i++)
+		if (!strcmp(value, known[i]))
+			return 0;
+	if (!strcmp(value, "x") || !strcmp(value, "socketxtreme"))
+		return parse_vendor(row, value, ctx);
+	return nd_fail(ctx->err, -EINVAL, "%s: '%.80s' is none of select, poll, epoll, recvfrom",
+		       ctx->as_typed, value);
+}
+
+/* "0,2-5" */
+static int parse_cpus(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	const char *p = value;
+	uint64_t from, to;
+	size_t n;
+
+	do {
+		n = nd_parse_prefix_u64(p, &from);
+		p += n;
+		to = from;
+		if (n && *p == '-') {
+			n = nd_parse_prefix_u64(p + 1, &to);
+			p += n + 1;
+		}
+	} while (n && from <= to && *p == ',' && *++p);
+	if (n == 0 || *p || from > to)
+		return nd_fail(ctx->err, -EINVAL, "%s: '%.80s' is no list of CPUs such as 0,2-5",
+			       ctx->as_typed, value);
+	if (row->offset)
+		*(const char **)(void *)((char *)ctx->target + row->offset) = value;
+	return 0;
+}
+
 /* A number, or "max". */
 static int parse_rate(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
 {
@@ -105,9 +166,9 @@ static const struct nd_opt common_rows[] = {
 	  .metavar = "PORT", .common = true, .help = "the server's port" },
 	{ .letter = 'f', .name = "file", TEXT(feed), .metavar = "FILE",
 	  .help = "addresses instead of -i, -p and --tcp: [T:|U:]HOST:PORT, one on a line" },
-	{ .letter = 'F', .name = "iomux-type", TEXT(iomux), GIVEN(has_iomux), .metavar = "TYPE",
+	{ .letter = 'F', .name = "iomux-type", CUSTOM(iomux), GIVEN(has_iomux), .metavar = "TYPE",
 	  .help = "with -f: how sockets are waited for; has no effect" },
-	{ .name = "timeout", CUSTOM(nothing), .metavar = "MS", .help = "of that; has no effect" },
+	{ .name = "timeout", CUSTOM(wait), .max = INT32_MAX, .metavar = "MS", .help = "of that; has no effect" },
 	{ .letter = 'a', .name = "activity", CUSTOM(nothing), .metavar = "N", .section = "Output", .help = "has no effect" },
 	{ .letter = 'A', .name = "Activity", CUSTOM(nothing), .metavar = "N", .help = "has no effect" },
 	{ .letter = 'd', .name = "debug", FLAG(no_effect), .help = "has no effect" },
@@ -116,7 +177,7 @@ static const struct nd_opt common_rows[] = {
 	{ .name = "tcp-avoid-nodelay", FLAG(toggles_nodelay), .section = "Sockets",
 	  .help = "small messages wait for each other; under throughput they then do not" },
 	{ .name = "tcp-skip-blocking-send", FLAG(no_effect), .help = "has no effect: sends never block" },
-	{ .name = "tos", COUNT(tos), GIVEN(has_tos), .max = 255, .metavar = "N", .help = "type of service" },
+	{ .name = "tos", COUNT(tos), GIVEN(has_tos), .max = 255, .metavar = "N", .help = "type of service, all eight bits" },
 	{ .name = "mc-rx-if", .alias = "mc-rx-ip", TEXT(multicast.rx_if), .metavar = "INTERFACE",
 	  .help = "multicast: where the group is joined: an address, index or name" },
 	{ .name = "mc-tx-if", .alias = "mc-tx-ip", TEXT(multicast.tx_if), .metavar = "INTERFACE",
@@ -130,7 +191,9 @@ static const struct nd_opt common_rows[] = {
 	{ .name = "buffer-size", COUNT(buffer_bytes), .min = 1, .max = 1ull << 30, .metavar = "BYTES",
 	  .help = "socket buffers" },
 	{ .name = "nonblocked", FLAG(n.nonblocked), .common = true, .help = "busy loop instead of waiting" },
-	{ .name = "recv_looping_num", CUSTOM(nothing), .metavar = "N", .help = "has no effect" },
+	{ .name = "recv_looping_num", CUSTOM(looping), .max = INT32_MAX, .metavar = "N",
+	  .help = "has no effect; other than 1 it needs --nonblocked" },
+	{ .name = "daemonize", FLAG(n.daemonize), .common = true, .help = "go to the background" },
 	{ .name = "dontwarmup", FLAG(n.dont_warm_up), .section = "Running", .help = "no word of a warm-up" },
 	{ .name = "pre-warmup-wait", COUNT(n.wait_s), .min = 1, .max = 86400, .metavar = "SECONDS", .help = "wait before the test" },
 	{ .name = "no-rdtsc", FLAG(no_effect), .help = "has no effect: the clock is the system's" },
@@ -147,9 +210,8 @@ static const struct nd_opt common_rows[] = {
 static const struct nd_opt server_rows[] = {
 	{ .letter = 'm', .name = "msg-size", COUNT(n.message_bytes), GIVEN(has_message_bytes), .min = ND_SOCKPERF_HEADER,
 	  .max = ND_SOCKPERF_MAX_TCP, .metavar = "BYTES", .section = "Server", .help = "longest message that is taken" },
-	{ .name = "daemonize", FLAG(n.daemonize), .common = true, .help = "go to the background" },
 	{ .name = "threads-num", COUNT(n.threads), .min = 1, .max = ND_SOCKPERF_THREADS, .metavar = "N", .help = "threads that answer" },
-	{ .name = "cpu-affinity", TEXT(pin), .metavar = "CPUS", .help = "where they run" },
+	{ .name = "cpu-affinity", CUSTOM(cpus), AT(const char *, pin), .metavar = "CPUS", .help = "where they run" },
 	{ .name = "force-unicast-reply", FLAG(multicast.answers_sender), .help = "multicast: answers go to the sender, not to the group" },
 	{ .name = "dont-reply", FLAG(n.dont_reply), .common = true, .help = "count only" },
 	{ .letter = 'g', .name = "gap-detection", FLAG(n.gaps), .help = "has no effect" },
@@ -162,13 +224,14 @@ static const struct nd_opt client_rows[] = {
 	{ .name = "full-rtt", FLAG(n.full_rtt), .common = true, .help = "round trips instead of half of them" },
 	{ .name = "giga-size", FLAG(n.giga), .help = "throughput: GBps" },
 	{ .name = "increase_output_precision", FLAG(n.precise), .help = "throughput: nine decimals" },
-	{ .name = "sender-affinity", TEXT(pin), .section = "Client", .metavar = "CPUS", .help = "where the client runs" },
-	{ .name = "receiver-affinity", CUSTOM(nothing), .metavar = "CPUS", .help = "has no effect: one thread sends and receives" },
-	{ .name = "tcp_nb_connect_timeout_ms", CUSTOM(nothing), .metavar = "MS", .help = "has no effect" },
-	{ .name = "srv-num", CUSTOM(nothing), .metavar = "N", .help = "has no effect" },
+	{ .name = "sender-affinity", CUSTOM(cpus), AT(const char *, pin), .section = "Client", .metavar = "CPUS", .help = "where the client runs" },
+	{ .name = "receiver-affinity", CUSTOM(cpus), .metavar = "CPUS", .help = "has no effect: one thread sends and receives" },
+	{ .name = "tcp_nb_connect_timeout_ms", COUNT(connect_ms), .preset = "10000", .min = 1, .max = 3600000, .metavar = "MS",
+	  .help = "longest wait for a connection" },
+	{ .name = "srv-num", CUSTOM(number), .min = 1, .max = INT32_MAX, .metavar = "N", .help = "has no effect" },
 	{ .name = "dummy-send", CUSTOM(vendor), .optional = "", .hidden = true, .help = "not here" },
-	{ .name = "client_port", COUNT(client_port), GIVEN(has_client_port), .min = 1, .max = 65535, .metavar = "PORT",
-	  .help = "own port" },
+	{ .name = "client_port", COUNT(client_port), GIVEN(has_client_port), .max = 65535, .metavar = "PORT",
+	  .help = "own port; 0: any" },
 	{ .name = "client_ip", .alias = "client_addr", TEXT(client_address), .metavar = "ADDRESS", .help = "own address" },
 	{ .name = "threads", COUNT(n.threads), .min = 1, .max = ND_SOCKPERF_THREADS, .metavar = "N", .common = true,
 	  .help = "so many clients in one, each a thread with a socket; figures are of all together" },

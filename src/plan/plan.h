@@ -128,6 +128,7 @@ struct nd_sockopts {
 	uint64_t sndbuf_bytes, rcvbuf_bytes; /* as asked; the kernel may clamp or double */
 	uint64_t mss_bytes;
 	uint64_t dscp; /* 0..63 */
+	uint64_t ecn;  /* 0..3, the bits below it; never travels */
 	bool has_dscp;
 	bool nodelay;
 	bool fragment;   /* UDP: let the network fragment (default: don't-fragment is set) */
