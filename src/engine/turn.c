@@ -182,6 +182,20 @@ void nd_flow_sent(struct nd_io *io, struct nd_flow *f)
 	nd_flow_tell(io, f, &ev);
 }
 
+/* The socket is full: the load goes on without what stands in the step, unless a part of it is on its way. */
+static bool skip(struct nd_io *io, struct nd_flow *f)
+{
+	const struct nd_workload *wl = nd_lane_of(io, f)->workload;
+	struct nd_event ev = { .what = ND_HAP_TIME, .now_ns = io->now_ns };
+
+	if (!wl->skips || !f->active || f->done_bytes || f->done_count || f->step.asks)
+		return false;
+	ND_COUNT_FLOW(io, f, tx_refused, 1);
+	f->writable = true;
+	nd_flow_tell(io, f, &ev);
+	return true;
+}
+
 /* False: the turn is over. */
 static bool do_send(struct nd_io *io, struct nd_flow *f)
 {
@@ -203,6 +217,8 @@ static bool do_send(struct nd_io *io, struct nd_flow *f)
 			f->tx.next = f->rx.next - 1;
 	}
 	r = nd_lane_of(io, f)->tx->move(io, f);
+	if (r == -EAGAIN && skip(io, f))
+		return true;
 	if (r == -EAGAIN) {
 		f->state = ND_FLOW_BLOCKED;
 		return false;

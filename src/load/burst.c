@@ -63,7 +63,7 @@ static uint64_t at_once(const struct burst *s)
 {
 	uint64_t n = s->left;
 
-	if (!s->datagram || s->workload->spread_bytes)
+	if (!s->datagram || s->workload->spread_bytes || s->workload->skips)
 		return 1;
 	return ND_MIN(n, s->batch);
 }

@@ -41,7 +41,7 @@ enum nd_happened {
 	ND_HAP_RECEIVED, /* .count messages, .bytes in all */
 	ND_HAP_OPENED,
 	ND_HAP_CLOSED, /* by us, or end of stream: .error 0; else negative errno */
-	ND_HAP_TIME,   /* .at_ns of a WAIT, or .until_ns of a RECV, came */
+	ND_HAP_TIME,   /* .at_ns of a WAIT, or .until_ns of a RECV, came; a SEND was skipped */
 	ND_HAP_STOP,   /* the run's time is over: finish now; .bytes: done of the step in hand */
 };
 

@@ -175,7 +175,8 @@ static void fill_how(const struct nd_sockperf_line *l)
 {
 	struct nd_plan *plan = l->plan;
 
-	plan->tx = plan->rx = plan->engine = "auto";
+	plan->tx = plan->rx = "auto";
+	plan->engine = l->n.skips ? "epoll" : "auto";
 	/* answers to a group come from elsewhere */
 	if (l->multicast.wanted && l->n.mode != ND_SP_SERVER)
 		plan->tx = "sendto";
@@ -234,6 +235,7 @@ static void fill_client(struct nd_sockperf_line *l)
 				      .rate_ops = n->rate,
 				      .burst = n->burst,
 				      .compares = l->compares,
+				      .skips = n->skips,
 				      .asks = n->mode == ND_SP_THROUGHPUT && !l->multicast.wanted,
 				      .answered = n->mode == ND_SP_PING_PONG };
 	/* before and behind those that count */

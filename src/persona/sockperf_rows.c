@@ -176,7 +176,7 @@ static const struct nd_opt common_rows[] = {
 	  .help = "colours and exit codes always as sockperf's; 3.7: its line of averages, too" },
 	{ .name = "tcp-avoid-nodelay", FLAG(toggles_nodelay), .section = "Sockets",
 	  .help = "small messages wait for each other; under throughput they then do not" },
-	{ .name = "tcp-skip-blocking-send", FLAG(no_effect), .help = "has no effect: sends never block" },
+	{ .name = "tcp-skip-blocking-send", FLAG(n.skips), .help = "a message that a full socket does not take is left out" },
 	{ .name = "tos", COUNT(tos), GIVEN(has_tos), .max = 255, .metavar = "N", .help = "type of service, all eight bits" },
 	{ .name = "mc-rx-if", .alias = "mc-rx-ip", TEXT(multicast.rx_if), .metavar = "INTERFACE",
 	  .help = "multicast: where the group is joined: an address, index or name" },

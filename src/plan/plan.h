@@ -104,6 +104,7 @@ struct nd_workload {
 	bool answered;           /* load burst: each burst is waited for */
 	bool silent;             /* load echo: nothing goes back */
 	bool asks;               /* load burst: the receiver is asked what has arrived */
+	bool skips;              /* what a full socket does not take is left out; never travels */
 	bool compares;           /* frame sockperf: answers set against what was sent */
 	struct nd_list schedule; /* load under: struct nd_playback (plan/sockperf.h) */
 	/* struct nd_size, datagrams: taken in turn, none over message_bytes; empty: all have that */

@@ -26,7 +26,7 @@ enum nd_sockperf_mode {
 
 struct nd_sockperf {
 	enum nd_sockperf_mode mode;
-	bool tcp, full_rtt, giga, precise, dont_warm_up, nonblocked, dont_reply, has_rate, gaps;
+	bool tcp, full_rtt, giga, precise, dont_warm_up, nonblocked, dont_reply, has_rate, gaps, skips;
 	bool has_time, short_average, coloured, daemonize, codes_as_theirs;
 	uint64_t time_s;      /* -t */
 	uint64_t messages;    /* -n; 0: by time */

@@ -88,6 +88,8 @@ void nd_sprep_open(struct nd_sprep *f, const struct nd_report_cfg *cfg, const st
 		f->seconds = part->window.seconds > 0 ? part->window.seconds : part->run.seconds;
 		f->seconds = isfinite(f->seconds) ? f->seconds : 0;
 		f->handled = known(part->run.rx_messages);
+		if (nd_face_bool(&f->face, "skips"))
+			f->skipped = known(part->run.tx_refused);
 		f->corrupt = known(part->run.rx_corrupt);
 	}
 	choose_cut(f);
@@ -196,8 +198,11 @@ static void put_total(const struct nd_sprep *f, struct nd_str *out)
 		nd_str_addf(
 			out, "Warm up time=%u msec; ",
 			(unsigned)(ND_SP_SKIP_NS / ND_NS_PER_MS)); /* also where nothing is cut */
-	nd_str_addf(out, "SentMessages=%llu; ReceivedMessages=%llu\n", (unsigned long long)f->sent,
+	nd_str_addf(out, "SentMessages=%llu; ReceivedMessages=%llu", (unsigned long long)f->sent,
 		    (unsigned long long)f->received);
+	if (f->skipped)
+		nd_str_addf(out, "; SkippedMessages=%llu", (unsigned long long)f->skipped);
+	nd_str_add(out, "\n");
 }
 
 void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *out)
@@ -310,8 +315,11 @@ static void put_throughput(const struct nd_sprep *f, struct nd_str *out)
 	uint64_t pieces = (bytes + FRAME_BYTES - 1) / FRAME_BYTES;
 	double rate = f->seconds > 0 ? nd_real_round((double)f->sent / f->seconds) : 0;
 
-	nd_str_addf(out, "sockperf: Total of %llu messages sent in %.3f sec\n\n",
+	nd_str_addf(out, "sockperf: Total of %llu messages sent in %.3f sec",
 		    (unsigned long long)f->sent, f->seconds);
+	if (f->skipped)
+		nd_str_addf(out, " (%llu messages skipped)", (unsigned long long)f->skipped);
+	nd_str_add(out, "\n\n");
 	put_note(f, out);
 	nd_str_addf(out, "sockperf: Summary: Message Rate is %.0f [msg/sec]", rate);
 	if (pieces > 1)
