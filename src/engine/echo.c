@@ -41,6 +41,16 @@ struct datagram_echo {
 		pause; /* calls for one before two are asked for; how many those were last */
 };
 
+/* Whose numbers were looked at is a part of what the run came to. */
+static void keep_senders(const struct nd_io *io, unsigned lane, struct datagram_echo *d)
+{
+	for (uint32_t i = 0; io->flows && io->lanes[lane].workload->gaps && i < io->flow_count; i++)
+		if (io->flows[i].workload == lane && io->flows[i].rx.samples && d->senders) {
+			nd_samples_keep_senders(io->flows[i].rx.samples, d->senders);
+			d->senders = NULL;
+		}
+}
+
 static void close_datagrams(struct nd_io *io, unsigned lane)
 {
 	struct datagram_echo *d = io->rx_state[lane];
@@ -48,6 +58,7 @@ static void close_datagrams(struct nd_io *io, unsigned lane)
 	if (!d)
 		return;
 	nd_dg_drops(io, lane);
+	keep_senders(io, lane, d);
 	free(d->room);
 	free(d->groups);
 	nd_senders_free(d->senders);
@@ -169,6 +180,7 @@ static void name_senders(struct datagram_echo *d, uint32_t n)
 			memcpy(d->key[i], &v6->sin6_addr, sizeof(v6->sin6_addr));
 		else
 			memcpy(d->key[i], &v4->sin_addr, sizeof(v4->sin_addr));
+		d->key[i][18] = is_v6;
 		memcpy(d->key[i] + 16, is_v6 ? &v6->sin6_port : &v4->sin_port, sizeof(in_port_t));
 	}
 }

@@ -10,6 +10,7 @@
 #include "plan/sockperf.h"
 
 #define HEADER_BYTES ND_SOCKPERF_HEADER
+#define ANEW_BEHIND  1000u /* a first message behind so many others is no late one */
 
 enum { NUMBER_AT = 0, FLAGS_AT = 8, LENGTH_AT = 10 };
 
@@ -423,6 +424,39 @@ static bool turn_head(const struct nd_frame_state *s, uint8_t *head, bool *ret_b
 	return counts;
 }
 
+static void note(const struct nd_frame_state *s, enum nd_diary_what what,
+		 const struct nd_sender *peer, uint64_t from, uint64_t to)
+{
+	struct nd_diary_entry e = { .what = what, .sum = peer->missing, .from = from, .to = to };
+
+	memcpy(e.key, peer->key, sizeof(e.key));
+	nd_diary_put(nd_samples_diary(s->samples), &e);
+}
+
+/* Numbers that do not follow. A client that begins again says so to groups alone, by a warm-up; other ones begin at 1.
+ * What comes late is not taken off again. */
+static void look_for_gap(const struct nd_frame_state *s, struct nd_sender *peer, uint64_t number,
+			 bool warm_up)
+{
+	bool begins =
+		warm_up || !peer->is_numbered || (number == 1 && peer->highest >= ANEW_BEHIND);
+
+	if (begins && peer->is_numbered)
+		note(s, ND_DIARY_END, peer, 0, 0);
+	if (begins) {
+		peer->is_numbered = true;
+		peer->missing = 0;
+		peer->highest = warm_up ? 0 : number;
+		note(s, ND_DIARY_SESSION, peer, 0, 0);
+		return;
+	}
+	if (number > peer->highest + 1) {
+		peer->missing += number - peer->highest - 1;
+		note(s, ND_DIARY_GAP, peer, peer->highest + 1, number - 1);
+	}
+	peer->highest = ND_MAX(peer->highest, number);
+}
+
 /* What does not go back is closed up behind what does. Return: messages counted. */
 static uint32_t turn_datagram(const struct nd_frame_state *s, struct iovec *v,
 			      struct nd_sender *peer, uint64_t now_ns)
@@ -432,9 +466,12 @@ static uint32_t turn_datagram(const struct nd_frame_state *s, struct iovec *v,
 
 	for (; left > 0; left--) {
 		uint32_t length = length_of(at);
+		unsigned flags = flags_of(at);
 		bool goes_back, counts = turn_head(s, at, &goes_back);
 
 		n += counts;
+		if (s->workload->gaps && peer && (flags & FROM_CLIENT))
+			look_for_gap(s, peer, number_of(at), flags & WARM_UP);
 		if (counts && peer)
 			count_message(peer, length, now_ns);
 		if (peer && is_question(at) && !s->silent) {
@@ -537,7 +574,11 @@ static uint32_t turn_stream(struct nd_frame_state *s, struct nd_batch *b)
 static uint32_t turn(struct nd_frame_state *s, struct nd_batch *b, struct nd_counters *c,
 		     struct nd_counters *sum)
 {
-	return s->datagram ? turn_datagrams(s, b, c, sum) : turn_stream(s, b);
+	uint32_t n = s->datagram ? turn_datagrams(s, b, c, sum) : turn_stream(s, b);
+
+	if (s->samples && n != ND_TURN_BROKEN)
+		nd_samples_handle(s->samples, n, b->now_ns);
+	return n;
 }
 
 const struct nd_frame nd_frame_sockperf = {

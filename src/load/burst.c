@@ -51,6 +51,8 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	/* a connection needs no question at its beginning, and sockperf's server drops what it reads together with one */
 	s->asks = !cfg->datagram;
 	s->batch = ND_MAX(cfg->batch_max, 1u);
+	if (wl->activity)
+		s->batch = (uint32_t)ND_MIN(s->batch, wl->activity);
 	nd_pace_init(&s->pace,
 		     wl->rate_ops ? (double)wl->rate_ops / (double)ND_MAX(wl->flows, 1) : 0,
 		     ND_UNKNOWN);

@@ -57,6 +57,8 @@ static int judge(const struct nd_sockperf_line *l, struct nd_err *err)
 		return nd_fail(err, -EINVAL, "-n conflicts with -t,--mps options");
 	if (l->compares && l->has_burst)
 		return nd_fail(err, -EINVAL, "--data-integrity conflicts with -b option");
+	if (n->dots && n->rows)
+		return nd_fail(err, -EINVAL, "-a conflicts with -A option");
 	if (n->tcp && n->dont_reply)
 		return nd_fail(err, -EINVAL, "--tcp conflicts with --dont-reply option");
 	if (n->mode != ND_SP_SERVER && n->message_bytes > most)
@@ -205,7 +207,10 @@ static void fill_server(struct nd_sockperf_line *l)
 						  .message_bytes = most,
 						  .request_bytes = most,
 						  .response_bytes = most,
-						  .silent = l->n.dont_reply };
+						  .silent = l->n.dont_reply,
+						  .activity = ND_MAX(l->n.dots, l->n.rows),
+						  .gaps = l->n.gaps };
+	plan->keep_samples = nd_plan_is_watched(plan);
 	plan->rx = "echo";
 	plan->duration_ns = ND_MAX_NS;
 	plan->interval_ns = 60 * ND_NS_PER_S;
@@ -236,6 +241,7 @@ static void fill_client(struct nd_sockperf_line *l)
 				      .burst = n->burst,
 				      .compares = l->compares,
 				      .skips = n->skips,
+				      .activity = ND_MAX(n->dots, n->rows),
 				      .asks = n->mode == ND_SP_THROUGHPUT && !l->multicast.wanted,
 				      .answered = n->mode == ND_SP_PING_PONG };
 	/* before and behind those that count */

@@ -34,6 +34,10 @@ static const char differs[] =
 	".BR \\-\\-compat .\n"
 	"Under\n.B \\-\\-nonblocked\nthe process spins; otherwise it waits between answers.\n"
 	"A time is at most a day.\n"
+	"With\n.B \\-g\na client that begins again at number 1 is a new session; gaps are told of datagrams alone.\n"
+	"Rows of\n.B \\-A\ntell the messages that were there, which may be some more than was asked for, by thread.\n"
+	"Of an option that is given twice, the later one counts.\n"
+	"With\n.B \\-\\-daemonize\nstandard output is closed: of a client only\n.B \\-\\-full\\-log\nis left.\n"
 	"Sockets of a feed file each have a burst of their own under way, and are all TCP or all UDP.\n"
 	"Unix sockets, TLS and the options of network cards' own libraries are refused.\n";
 

@@ -34,14 +34,6 @@ static int parse_missing(const struct nd_opt *row, const char *value, struct nd_
 	return nd_fail(ctx->err, -EINVAL, "%s is not implemented here", ctx->as_typed);
 }
 
-static int parse_nothing(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
-{
-	(void)row;
-	(void)value;
-	(void)ctx;
-	return 0;
-}
-
 /* What has no effect must still be what it says it is. */
 static int parse_number(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
 {
@@ -169,8 +161,10 @@ static const struct nd_opt common_rows[] = {
 	{ .letter = 'F', .name = "iomux-type", CUSTOM(iomux), GIVEN(has_iomux), .metavar = "TYPE",
 	  .help = "with -f: how sockets are waited for; has no effect" },
 	{ .name = "timeout", CUSTOM(wait), .max = INT32_MAX, .metavar = "MS", .help = "of that; has no effect" },
-	{ .letter = 'a', .name = "activity", CUSTOM(nothing), .metavar = "N", .section = "Output", .help = "has no effect" },
-	{ .letter = 'A', .name = "Activity", CUSTOM(nothing), .metavar = "N", .help = "has no effect" },
+	{ .letter = 'a', .name = "activity", COUNT(n.dots), .min = 1, .max = ND_NS_PER_S, .metavar = "N", .section = "Output",
+	  .help = "a dot for each N messages" },
+	{ .letter = 'A', .name = "Activity", COUNT(n.rows), .min = 1, .max = ND_NS_PER_S, .metavar = "N",
+	  .help = "a line with the time and the rate of each N messages" },
 	{ .letter = 'd', .name = "debug", FLAG(no_effect), .help = "has no effect" },
 	{ .name = "compat", CUSTOM(compat), .optional = "3.10", .metavar = "VERSION",
 	  .help = "colours and exit codes always as sockperf's; 3.7: its line of averages, too" },
@@ -214,7 +208,7 @@ static const struct nd_opt server_rows[] = {
 	{ .name = "cpu-affinity", CUSTOM(cpus), AT(const char *, pin), .metavar = "CPUS", .help = "where they run" },
 	{ .name = "force-unicast-reply", FLAG(multicast.answers_sender), .help = "multicast: answers go to the sender, not to the group" },
 	{ .name = "dont-reply", FLAG(n.dont_reply), .common = true, .help = "count only" },
-	{ .letter = 'g', .name = "gap-detection", FLAG(n.gaps), .help = "has no effect" },
+	{ .letter = 'g', .name = "gap-detection", FLAG(n.gaps), .help = "lines about numbers of datagrams that did not come, by client" },
 	{ .name = "rxfiltercb", .alias = "vmarxfiltercb", CUSTOM(vendor), .optional = "", .hidden = true, .help = "not here" },
 	{ 0 }
 };

@@ -104,8 +104,10 @@ struct nd_workload {
 	bool answered;           /* load burst: each burst is waited for */
 	bool silent;             /* load echo: nothing goes back */
 	bool asks;               /* load burst: the receiver is asked what has arrived */
-	bool skips;              /* what a full socket does not take is left out; never travels */
-	bool compares;           /* frame sockperf: answers set against what was sent */
+	uint64_t activity;       /* frame sockperf: each so many-th message is noted; 0: none */
+	bool gaps;     /* frame sockperf: numbers that do not follow are noted; never travel */
+	bool skips;    /* what a full socket does not take is left out; never travels */
+	bool compares; /* frame sockperf: answers set against what was sent */
 	struct nd_list schedule; /* load under: struct nd_playback (plan/sockperf.h) */
 	/* struct nd_size, datagrams: taken in turn, none over message_bytes; empty: all have that */
 	struct nd_list sizes;
@@ -335,6 +337,12 @@ const char *nd_plan_note(const struct nd_plan *plan);
 
 /** nd_plan_is_loaded() - are times taken in one workload while another one moves all it can? */
 bool nd_plan_is_loaded(const struct nd_plan *plan);
+
+/** nd_plan_is_watched() - is a diary kept of the run? */
+static inline bool nd_plan_is_watched(const struct nd_plan *p)
+{
+	return p->workload[0].activity || p->workload[0].gaps;
+}
 
 /** nd_plan_is_datagram() - does the workload keep messages apart (UDP)? */
 bool nd_plan_is_datagram(const struct nd_workload *w);

@@ -26,7 +26,8 @@ enum nd_sockperf_mode {
 
 struct nd_sockperf {
 	enum nd_sockperf_mode mode;
-	bool tcp, full_rtt, giga, precise, dont_warm_up, nonblocked, dont_reply, has_rate, gaps, skips;
+	bool tcp, full_rtt, giga, precise, dont_warm_up, nonblocked, dont_reply, has_rate, gaps,
+		skips;
 	bool has_time, short_average, coloured, daemonize, codes_as_theirs;
 	uint64_t time_s;      /* -t */
 	uint64_t messages;    /* -n; 0: by time */
@@ -36,6 +37,7 @@ struct nd_sockperf {
 	uint64_t message_bytes, range_bytes;
 	uint64_t level; /* --ci_sig_level */
 	uint64_t threads;
+	uint64_t dots, rows;                      /* -a, -A: messages of each; 0: none */
 	uint64_t wait_s;                          /* --pre-warmup-wait */
 	uint64_t bin_us, bin_low_us, bin_high_us; /* --histogram; bin 0: none */
 	const char *log;                          /* --full-log; NULL */

@@ -243,6 +243,7 @@ static void linux_progress(const struct nd_report_cfg *cfg, const struct nd_prog
 	case ND_PROG_NOTE:
 		words(cfg, out, "INFO", ev->text);
 		break;
+	case ND_PROG_SEEN:
 	case ND_PROG_MAX:
 		break;
 	}

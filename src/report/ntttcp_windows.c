@@ -105,6 +105,7 @@ static void windows_progress(const struct nd_report_cfg *cfg, const struct nd_pr
 		nd_str_addc(out, '\n', 1);
 		break;
 	case ND_PROG_INTERVAL: /* it shows none */
+	case ND_PROG_SEEN:
 	case ND_PROG_MAX:
 		break;
 	}

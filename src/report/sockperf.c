@@ -406,6 +406,8 @@ static void progress(const struct nd_report_cfg *cfg, const struct nd_progress_e
 		begin_client(&f, out);
 		put_warm_up(&f, out);
 		nd_str_add(out, "sockperf: Starting test...\n");
+	} else if (ev->what == ND_PROG_SEEN && cfg->state) {
+		nd_sprep_seen(&f, cfg->state, ev->seen, out);
 	}
 }
 
@@ -417,6 +419,7 @@ static void result_server(const struct nd_sprep *f, struct nd_str *out)
 			    (unsigned long long)f->handled);
 	else
 		nd_str_add(out, "sockperf: No messages were received on the server.\n");
+	nd_sprep_senders(f, out);
 	nd_str_add(out, "sockperf: cleanupAfterLoop() exit\n");
 }
 
@@ -436,6 +439,8 @@ static void result(const struct nd_report_cfg *cfg, const struct nd_result *r, s
 	struct nd_sprep f;
 
 	nd_sprep_open(&f, cfg, r);
+	if (cfg->state && ((const struct nd_sprep_told *)cfg->state)->is_dotted)
+		nd_str_add(out, "\n");
 	if (f.mode == ND_SPREP_SR) {
 		result_server(&f, out);
 		return;
@@ -493,6 +498,7 @@ const struct nd_writer nd_writer_sockperf = {
 	.name = "sockperf",
 	.help = "as sockperf prints it",
 	.of_face = true,
+	.state_size = sizeof(struct nd_sprep_told),
 	.begin = begin,
 	.progress = progress,
 	.result = result,

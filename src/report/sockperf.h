@@ -31,6 +31,12 @@ struct nd_sprep {
 	int error; /* negative errno: statistics could not be made */
 };
 
+/* Between one line and the next. */
+struct nd_sprep_told {
+	uint64_t rows;
+	bool is_dotted; /* a line of dots is open */
+};
+
 /** nd_sprep_open() - @r NULL: only what the command line says. */
 void nd_sprep_open(struct nd_sprep *f, const struct nd_report_cfg *cfg, const struct nd_result *r);
 /** nd_sprep_has_statistics() - is there at least one observation? */
@@ -44,5 +50,10 @@ void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *o
 ND_MUST_CHECK int nd_sprep_log(const struct nd_sprep *f, const char *name, struct nd_err *err);
 /** nd_sprep_histogram() - bars behind the statistics (@in_log: as rows of the log). */
 void nd_sprep_histogram(const struct nd_sprep *f, bool in_log, struct nd_str *out);
+/** nd_sprep_seen() - one entry of a diary. */
+void nd_sprep_seen(const struct nd_sprep *f, struct nd_sprep_told *t,
+		   const struct nd_diary_entry *e, struct nd_str *out);
+/** nd_sprep_senders() - a server's: what is missing of each client, at the end. */
+void nd_sprep_senders(const struct nd_sprep *f, struct nd_str *out);
 
 #endif

@@ -15,6 +15,7 @@ enum nd_progress {
 	ND_PROG_FLOWS,     /* all flows are open: .count, .microseconds it took */
 	ND_PROG_NOTE,      /* .text: what a user should know, no reason for concern */
 	ND_PROG_DETAIL,    /* .text: for those who asked for more */
+	ND_PROG_SEEN,      /* .seen: from a diary */
 	ND_PROG_MAX
 };
 
@@ -28,6 +29,7 @@ struct nd_progress_event {
 	bool packets; /* messages count, not their bytes */
 	bool alone;   /* there is one direction only */
 	uint64_t count, microseconds;
+	const struct nd_diary_entry *seen;
 };
 
 /* Where a session sends its events; called on the main thread only. */

@@ -110,6 +110,9 @@ static int make_worker(struct nd_run *r, uint32_t index, struct nd_err *err)
 	if (r->cfg.plan->keep_samples && (r->cfg.end == ND_CLIENT || r->cfg.plan->open_ended) &&
 	    nd_samples_new(r->cfg.plan->sample_every, &w->samples) < 0)
 		return nd_fail(err, -ENOMEM, "no memory for samples");
+	if (w->samples && nd_plan_is_watched(r->cfg.plan) &&
+	    nd_samples_watch(w->samples, r->cfg.plan->workload[0].activity) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for a diary");
 	if (r->own_tables && r->cfg.end == ND_SERVER &&
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, w->pair) < 0)
 		return nd_sysfail(err, "socket pair");
@@ -367,6 +370,17 @@ size_t nd_run_take_samples(struct nd_run *r, struct nd_samples **ret, size_t roo
 		if (r->workers[i].samples)
 			ret[n++] = nd_take_ptr(r->workers[i].samples);
 	return n;
+}
+
+bool nd_run_note(struct nd_run *r, struct nd_diary_entry *ret)
+{
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		struct nd_samples *s = r->workers[i].samples;
+
+		if (s && nd_samples_diary(s) && nd_diary_take(nd_samples_diary(s), ret))
+			return true;
+	}
+	return false;
 }
 
 void nd_run_stop(struct nd_run *r)

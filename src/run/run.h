@@ -107,6 +107,8 @@ void nd_run_interval(const struct nd_run *r, unsigned workload, uint32_t i,
 /** nd_run_result() - once per run: fill this end's measurements (struct nd_side) in @a. After ND_RUN_OVER. */
 ND_MUST_CHECK int nd_run_result(struct nd_run *r, struct nd_arena *a, struct nd_side *ret,
 				struct nd_err *err);
+/** nd_run_note() - the next entry of a worker's diary; may be called while running. Main thread. False: no more. */
+bool nd_run_note(struct nd_run *r, struct nd_diary_entry *ret);
 /** nd_run_take_samples() - after ND_RUN_OVER: the instants that were kept, a log of each worker, now the caller's.
  * Return: how many. */
 size_t nd_run_take_samples(struct nd_run *r, struct nd_samples **ret, size_t room);

@@ -302,6 +302,15 @@ static void on_intervals(void *user, bool own, const struct nd_interval_sample *
 	nd_live_add(c->live, own, s, n);
 }
 
+static void on_seen(void *user, const struct nd_diary_entry *e)
+{
+	const struct client *c = user;
+	struct nd_progress_event ev = { .what = ND_PROG_SEEN, .seen = e };
+
+	if (c->sink && c->sink->progress)
+		c->sink->progress(c->sink->user, &ev);
+}
+
 static void on_sent(void *user)
 {
 	nd_phases_end(((struct client *)user)->phases);
@@ -349,6 +358,7 @@ static const struct nd_test_ops client_ops = {
 	.ready = on_ready,
 	.start = on_start,
 	.intervals = on_intervals,
+	.seen = on_seen,
 	.sent = on_sent,
 	.over = on_over,
 	.gone = on_gone,

@@ -59,6 +59,8 @@ struct nd_test_ops {
 	void (*measured)(void *user, struct nd_side *side);
 	/* Samples of this end (@own) or the peer's, as they become known. */
 	void (*intervals)(void *user, bool own, const struct nd_interval_sample *s, uint64_t n);
+	/* From a worker's diary, not long after it was written. NULL: none is kept. */
+	void (*seen)(void *user, const struct nd_diary_entry *e);
 	void (*sent)(void *user);
 	/* The dialog has ended: .ending, .err and the rest are set, the peer's side is still there. */
 	void (*over)(void *user);
@@ -122,6 +124,7 @@ struct nd_test {
 
 	bool is_over, is_leaving;
 	struct nd_timer *reaper;
+	struct nd_timer *reader; /* of diaries; NULL: there are none */
 	enum nd_ending ending;
 	struct nd_err err;               /* FAILED, PEER */
 	struct nd_err run_err, refusal;  /* what events point to */

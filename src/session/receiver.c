@@ -319,6 +319,13 @@ static void on_note(void *user, const char *text)
 	tell(user, &ev);
 }
 
+static void on_seen(void *user, const struct nd_diary_entry *e)
+{
+	struct nd_progress_event ev = { .what = ND_PROG_SEEN, .seen = e };
+
+	tell(user, &ev);
+}
+
 static void on_start(void *user, uint64_t at_ns)
 {
 	nd_arrivals_started(user, true);
@@ -454,6 +461,7 @@ static const struct nd_test_ops receiver_ops = {
 	.flows = on_flows,
 	.measured = on_measured,
 	.intervals = on_intervals,
+	.seen = on_seen,
 	.over = on_over,
 	.gone = on_gone,
 };

@@ -8,7 +8,8 @@
 #include "base/time.h"
 #include "session/int.h"
 
-#define TEARDOWN_NS (5 * ND_NS_PER_S) /* a run that does not end is joined after this long */
+#define READ_NS     (50 * ND_NS_PER_MS) /* between two looks into the diaries */
+#define TEARDOWN_NS (5 * ND_NS_PER_S)   /* a run that does not end is joined after this long */
 
 static void leave(struct nd_test *t);
 
@@ -99,6 +100,34 @@ static void tell_intervals(struct nd_test *t)
 	}
 }
 
+static void tell_seen(struct nd_test *t)
+{
+	struct nd_diary_entry e;
+
+	while (t->reader && t->run && nd_run_note(t->run, &e))
+		t->ops->seen(t->user, &e);
+}
+
+static void on_reader(void *user)
+{
+	struct nd_test *t = user;
+
+	tell_seen(t);
+	if (t->run)
+		nd_timer_set(t->reader, nd_now_ns() + READ_NS);
+}
+
+/* Once there is a run. -ENOMEM. */
+static int begin_to_read(struct nd_test *t)
+{
+	if (!t->ops->seen || !nd_plan_is_watched(t->plan))
+		return 0;
+	if (!t->reader && nd_timer_new(t->loop, on_reader, t, &t->reader) < 0)
+		return -ENOMEM;
+	nd_timer_set(t->reader, nd_now_ns() + READ_NS);
+	return 0;
+}
+
 static void tell_result(struct nd_test *t)
 {
 	struct nd_dialog_event ev = { .what = ND_DLG_RESULT, .side = &t->side };
@@ -113,6 +142,7 @@ static void tell_result(struct nd_test *t)
 	if (t->ops->measured)
 		t->ops->measured(t->user, &t->side);
 	t->told_result = true;
+	tell_seen(t);
 	t->samples_n = nd_run_take_samples(t->run, t->samples, ND_COUNTOF(t->samples));
 	nd_test_feed(t, &ev);
 }
@@ -240,6 +270,8 @@ static int make_run(struct nd_test *t, uint64_t threads, struct nd_err *err)
 	t->had_run = true;
 	t->run_state = ND_RUN_SETUP;
 	r = nd_watch_new(t->loop, nd_run_fd(t->run), on_run, t, &t->run_watch, err);
+	if (r == 0 && begin_to_read(t) < 0)
+		r = nd_fail(err, -ENOMEM, "no memory for a timer");
 	if (r == 0 && t->ops->prepared)
 		t->ops->prepared(t->user);
 	return r;
@@ -505,6 +537,7 @@ void nd_test_done(struct nd_test *t)
 	nd_test_drop_links(t, true);
 	nd_test_drop_timers(t);
 	nd_timer_free(t->reaper);
+	nd_timer_free(t->reader);
 	for (size_t i = 0; i < t->samples_n; i++)
 		nd_samples_free(t->samples[i]);
 	t->samples_n = 0;

@@ -16,7 +16,6 @@
 
 #define RING  (1u << 20)
 #define AFTER (RING / 2)
-#define PAGE  4096u
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): each thread has lines of its own */
 struct nd_samples {
@@ -30,14 +29,15 @@ struct nd_samples {
 	uint64_t every;
 	uint64_t sent, received, duplicate, alien, missed;
 	uint64_t told, there, there_bytes, there_ns;
+	uint64_t handled;           /* a server's messages */
+	struct nd_diary *diary;     /* owned; NULL */
+	struct nd_senders *senders; /* owned; NULL */
 };
 
-/* Before the run: a compiler that makes calloc() of memset() would leave the pages to the run. */
+/* Before the run. Not with zeroes: a compiler that makes calloc() of it would leave the pages to the run. */
 static void touch(struct nd_sample *ring)
 {
-	memset(ring, 0, RING * sizeof(*ring));
-	for (size_t i = 0; i < RING; i += PAGE / sizeof(*ring))
-		__atomic_store_n(&ring[i].tx_ns, 0, __ATOMIC_RELAXED); /* never left out */
+	memset(ring, 0xff, RING * sizeof(*ring));
 }
 
 int nd_samples_new(uint64_t every, struct nd_samples **ret)
@@ -66,11 +66,42 @@ void nd_samples_free(struct nd_samples *s)
 	if (!s)
 		return;
 	nd_close_p(&s->fd);
+	nd_diary_free(s->diary);
+	nd_senders_free(s->senders);
 	free(s->ring);
 	free(s);
 }
 
+int nd_samples_watch(struct nd_samples *s, uint64_t every)
+{
+	s->diary = nd_diary_new(every);
+	return s->diary ? 0 : -ENOMEM;
+}
+
+struct nd_diary *nd_samples_diary(const struct nd_samples *s)
+{
+	return s->diary;
+}
+
+const struct nd_senders *nd_samples_senders(const struct nd_samples *s)
+{
+	return s->senders;
+}
+
 /* ---- the worker */
+
+void nd_samples_handle(struct nd_samples *s, uint64_t n, uint64_t now_ns)
+{
+	s->handled += n;
+	if (s->diary)
+		nd_diary_count(s->diary, s->handled, now_ns);
+}
+
+void nd_samples_keep_senders(struct nd_samples *s, struct nd_senders *senders)
+{
+	nd_senders_free(s->senders);
+	s->senders = senders;
+}
 
 bool nd_samples_asks(const struct nd_samples *s, uint64_t number)
 {
@@ -91,6 +122,8 @@ uint64_t nd_samples_send(struct nd_samples *s, uint64_t now_ns)
 {
 	uint64_t number = ++s->sent, entry;
 
+	if (s->diary)
+		nd_diary_count(s->diary, number, now_ns);
 	if (!nd_samples_asks(s, number))
 		return number;
 	entry = number / s->every - 1;

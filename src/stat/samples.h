@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "stat/diary.h"
 
 struct nd_sample {
 	uint64_t tx_ns, rx_ns; /* 0: not sent; no answer */
@@ -36,7 +37,16 @@ struct nd_samples;
 ND_MUST_CHECK int nd_samples_new(uint64_t every, struct nd_samples **ret);
 void nd_samples_free(struct nd_samples *s);
 
+/** nd_samples_watch() - keep a diary, too, in which each @every-th message is noted (0: none). -ENOMEM. */
+ND_MUST_CHECK int nd_samples_watch(struct nd_samples *s, uint64_t every);
+/** nd_samples_diary() - NULL: none is kept. */
+struct nd_diary *nd_samples_diary(const struct nd_samples *s);
+
 /* The worker's. */
+/** nd_samples_handle() - a server's: @n messages have come. */
+void nd_samples_handle(struct nd_samples *s, uint64_t n, uint64_t now_ns);
+/** nd_samples_keep_senders() - those whose numbers were looked at, now owned; they are there until the end. */
+void nd_samples_keep_senders(struct nd_samples *s, struct nd_senders *senders);
 /** nd_samples_send() - the number of the next message, which is about to be sent. */
 uint64_t nd_samples_send(struct nd_samples *s, uint64_t now_ns);
 /** nd_samples_unsend() - the last @n of them were not sent after all. */
@@ -57,6 +67,8 @@ void nd_samples_tell(struct nd_samples *s, uint64_t messages, uint64_t bytes, ui
 void nd_samples_drain(struct nd_samples *s);
 
 /* When the worker has ended. */
+/** nd_samples_senders() - NULL: none were looked at. */
+const struct nd_senders *nd_samples_senders(const struct nd_samples *s);
 void nd_samples_counts(const struct nd_samples *s, struct nd_sample_counts *ret);
 /** nd_samples_read() - entries from @from on. Return: how many, at most @n; 0 at the end; -errno. */
 ssize_t nd_samples_read(const struct nd_samples *s, uint64_t from, struct nd_sample *ret, size_t n);

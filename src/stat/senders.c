@@ -23,6 +23,11 @@ void nd_senders_free(struct nd_senders *s)
 	free(s);
 }
 
+const struct nd_sender *nd_senders_at(const struct nd_senders *s, size_t i)
+{
+	return i < (size_t)SETS * PLACES ? &s->v[i / PLACES][i % PLACES] : NULL;
+}
+
 static unsigned set_of(const uint8_t key[ND_SENDER_KEY])
 {
 	uint64_t x = 0, word;

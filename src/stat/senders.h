@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-#define ND_SENDER_KEY 20u /* bytes: address, port, and zeroes */
+#define ND_SENDER_KEY 20u /* bytes: address, port, 1 for IPv6, and zeroes */
 
 struct nd_sender {
 	uint8_t key[ND_SENDER_KEY];
@@ -16,6 +16,10 @@ struct nd_sender {
 	uint64_t messages, bytes;
 	uint64_t first_ns, last_ns; /* of what is counted; 0: nothing yet */
 	uint64_t used;              /* the table's clock */
+	/* where gaps in its numbers are looked for */
+	bool is_numbered; /* it has begun */
+	uint64_t highest,
+		missing; /* number so far; those below it that did not come when they should */
 };
 
 struct nd_senders;
@@ -23,6 +27,8 @@ struct nd_senders;
 /** nd_senders_new() - NULL: no memory. */
 struct nd_senders *nd_senders_new(void);
 void nd_senders_free(struct nd_senders *s);
+/** nd_senders_at() - of @i-th place, which may be nobody's: .used is 0. NULL: there is no such place. */
+const struct nd_sender *nd_senders_at(const struct nd_senders *s, size_t i);
 /** nd_senders_of() - the one with that key, or a new one in an old one's place. Never NULL; until the next call. */
 struct nd_sender *nd_senders_of(struct nd_senders *s, const uint8_t key[ND_SENDER_KEY]);
 

@@ -407,6 +407,66 @@ static void tells_over_a_stream(void **state)
 	}
 }
 
+/* Numbers of one client, one after the other; 0: a warm-up. */
+static void finds_gaps(void **state)
+{
+	static const struct {
+		uint64_t number;
+		enum nd_diary_what what[2];
+		unsigned n;
+		uint64_t sum, from, to;
+	} rows[] = {
+		{ 7, { ND_DIARY_SESSION }, 1, 0, 0, 0 },
+		{ 8, { 0 }, 0, 0, 0, 0 },
+		{ 11, { ND_DIARY_GAP }, 1, 2, 9, 10 },
+		{ 9, { 0 }, 0, 0, 0, 0 }, /* late */
+		{ 12, { 0 }, 0, 0, 0, 0 },
+		{ 12, { 0 }, 0, 0, 0, 0 }, /* twice */
+		{ 1, { 0 }, 0, 0, 0, 0 },
+		{ 14, { ND_DIARY_GAP }, 1, 3, 13, 13 },
+		{ 0, { ND_DIARY_END, ND_DIARY_SESSION }, 2, 0, 0, 0 },
+		{ 3, { ND_DIARY_GAP }, 1, 2, 1, 2 },
+		{ 2000, { ND_DIARY_GAP }, 1, 1998, 4, 1999 },
+		{ 1, { ND_DIARY_END, ND_DIARY_SESSION }, 2, 0, 0, 0 },
+		{ UINT64_MAX, { ND_DIARY_GAP }, 1, UINT64_MAX - 2, 2, UINT64_MAX - 1 },
+	};
+
+	static uint8_t key[1][ND_SENDER_KEY] = { { 127, 0, 0, 1, [16] = 0x2b, [17] = 0x67 } };
+	struct nd_diary_entry e = { 0 };
+	struct end server;
+
+	(void)state;
+	open_end(&server, true, 65507, 0);
+	server.w.gaps = true;
+	server.s.senders = nd_senders_new();
+	assert_non_null(server.s.senders);
+	assert_int_equal(nd_samples_watch(server.s.samples, 0), 0);
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		uint8_t m[14] = { [9] = rows[i].number ? 1 : 5, [13] = 14 };
+		uint64_t be_number = htobe64(rows[i].number);
+		struct iovec v = { m, sizeof(m) };
+		struct nd_batch b = {
+			.iov = &v, .n = 1, .now_ns = 9, .key = (const uint8_t(*)[ND_SENDER_KEY])key
+		};
+
+		memcpy(m, &be_number, sizeof(be_number));
+		(void)frame()->turn(&server.s, &b, &server.c, &server.sum);
+		for (unsigned k = 0; k < rows[i].n; k++) {
+			assert_true(nd_diary_take(nd_samples_diary(server.s.samples), &e));
+			assert_int_equal(e.what, rows[i].what[k]);
+			assert_memory_equal(e.key, key[0], sizeof(e.key));
+		}
+		assert_false(nd_diary_take(nd_samples_diary(server.s.samples), &e));
+		if (rows[i].n == 0)
+			continue;
+		assert_int_equal(e.sum, rows[i].sum);
+		assert_int_equal(e.from, rows[i].from);
+		assert_int_equal(e.to, rows[i].to);
+	}
+	nd_senders_free(server.s.senders);
+	close_end(&server);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +474,7 @@ int main(void)
 		cmocka_unit_test(turns_datagrams),      cmocka_unit_test(turns_streams),
 		cmocka_unit_test(gives_up_on_nonsense), cmocka_unit_test(takes_answers),
 		cmocka_unit_test(tells_what_arrived),   cmocka_unit_test(tells_over_a_stream),
+		cmocka_unit_test(finds_gaps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,12 +179,79 @@ static void sends(void **state)
 	}
 }
 
+/* Lines that come while a test runs. */
+static void tells_what_it_sees(void **state)
+{
+	static const uint8_t v4[ND_SENDER_KEY] = { 127, 0, 0, 1, [16] = 0x84, [17] = 4 };
+	static const uint8_t mapped[ND_SENDER_KEY] = { [10] = 0xff, [11] = 0xff, 10, 0, 0,
+						       1,           0,           80, 1 };
+	static const uint8_t v6[ND_SENDER_KEY] = { [0] = 0xfd, [15] = 2, [17] = 9, [18] = 1 };
+
+	static const struct {
+		uint64_t rows;
+		struct nd_diary_entry e;
+		const uint8_t *key;
+		const char *want;
+	} rows[] = {
+		{ 100,
+		  { ND_DIARY_COUNT, .sum = 3000, .since_ns = 135400000 },
+		  NULL,
+		  "    -- Interval --     -- Message Rate --  -- Total Message Count --\n"
+		  "     135400 [usec]         22157 [msg/s]             3000 [msg]\n" },
+		{ 100,
+		  { ND_DIARY_COUNT, .sum = 3000 },
+		  NULL,
+		  "          0 [usec]             - [msg/s]             3000 [msg]\n" },
+		{ 0, { ND_DIARY_COUNT, .sum = 3000 }, NULL, "." },
+		{ 0, { ND_DIARY_COUNT, .sum = 3000 }, NULL, "." },
+		{ 0,
+		  { .what = ND_DIARY_SESSION },
+		  v4,
+		  "\nsockperf: Starting new session: [127.0.0.1:33796]      \n" },
+		{ 0,
+		  { ND_DIARY_GAP, .sum = 19992, .from = 10, .to = 19999 },
+		  v4,
+		  "sockperf: [127.0.0.1:33796]       Total Dropped/OOO: 19992       "
+		  "GAP:(19990) [10 - 19999]\n" },
+		{ 0,
+		  { ND_DIARY_GAP, .sum = 2, .from = 3, .to = 4 },
+		  mapped,
+		  "sockperf: [10.0.0.1:80]           Total Dropped/OOO: 2           "
+		  "GAP:(2)     [3 - 4]\n" },
+		{ 0,
+		  { ND_DIARY_END, .sum = 2 },
+		  v6,
+		  "sockperf: [[fd00::2]:9]           Summary: Total Dropped/OOO: 2\n" },
+	};
+
+	const struct nd_writer *w = nd_writer_find("sockperf");
+	uint64_t kept[4] = { 0 };
+
+	(void)state;
+	assert_true(w->state_size <= sizeof(kept));
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_sockperf face = { .mode = ND_SP_SERVER, .rows = rows[i].rows };
+		const struct nd_report_cfg cfg = { .face = &face,
+						   .face_table = &nd_sockperf_table,
+						   .state = kept };
+		struct nd_diary_entry e = rows[i].e;
+		const struct nd_progress_event ev = { .what = ND_PROG_SEEN, .seen = &e };
+		nd_auto_str out = { 0 };
+
+		if (rows[i].key)
+			memcpy(e.key, rows[i].key, sizeof(e.key));
+		w->progress(&cfg, &ev, &out);
+		assert_string_equal(nd_str_text(&out), rows[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_laid_out),
 		cmocka_unit_test(has_variants),
 		cmocka_unit_test(sends),
+		cmocka_unit_test(tells_what_it_sees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
