@@ -253,6 +253,11 @@ void nd_beat_done(struct nd_worker *w, unsigned lane);
 /* latency.c: times of a lane that asks, for the result. NULL: it does not. */
 ND_MUST_CHECK int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a,
 				     struct nd_latency **ret);
+/* times.c: the same of any lane, from samples and histograms. 0, -ENOMEM. */
+ND_MUST_CHECK int nd_collect_tcp(const struct nd_run *r, unsigned lane, struct nd_part *p);
+ND_MUST_CHECK int nd_collect_rtt(const struct nd_run *r, unsigned lane, struct nd_arena *a,
+				 struct nd_part *p);
+ND_MUST_CHECK int nd_collect_calls(const struct nd_run *r, unsigned lane, struct nd_part *p);
 /* collect.c: what one workload came to, after the workers have ended. */
 ND_MUST_CHECK int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a,
 				  struct nd_part *ret, struct nd_err *err);
