@@ -451,7 +451,7 @@ static void test_show(void **state)
 	assert_non_null(strstr(r.err.text, "give --cpus"));
 	ask.cpus = "0";
 	run(&ask, &r);
-	assert_int_equal(r.r, -ENODEV);
+	assert_int_equal(r.r, -ENOENT);
 	tree_end();
 }
 
