@@ -188,14 +188,26 @@ struct nd_run {
 	bool has_before, has_window_start, has_window_end, has_after;
 };
 
-/* setup.c: sockets of this worker's flows. */
-ND_MUST_CHECK int nd_setup_open(struct nd_worker *w); /* client: connect and greet; fills w->err */
+static inline const struct nd_lane *nd_lane_of(const struct nd_worker *w, const struct nd_flow *f)
+{
+	return &w->run->lanes[f->workload];
+}
+
+/* setup.c: sockets of this worker's flows at the client, and what both ends do with theirs. */
+ND_MUST_CHECK int nd_setup_open(struct nd_worker *w);      /* connect and greet; fills w->err */
 int nd_setup_connect(struct nd_io *io, struct nd_flow *f); /* while it runs: nd_io.connect */
 void nd_setup_peer(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret);
-ND_MUST_CHECK int nd_setup_await(struct nd_worker *w);         /* server: wait for gifts */
+void nd_setup_answer(const struct nd_greeting *g, uint64_t flow, uint8_t *out); /* .answer_bytes */
+void nd_setup_pace(const struct nd_worker *w, const struct nd_flow *f);
+ND_MUST_CHECK int nd_setup_busy_poll(struct nd_worker *w, const struct nd_flow *f);
+/* Second halves share the socket through a descriptor of their own. */
+ND_MUST_CHECK int nd_setup_halves(struct nd_worker *w);
+/* gifts.c: at the server. */
+ND_MUST_CHECK int nd_setup_await(struct nd_worker *w);         /* wait for gifts */
 bool nd_gift_keep(struct nd_worker *w, uint64_t flow, int fd); /* any thread; false: no memory */
 void nd_setup_collect(struct nd_worker *w); /* empty the socket pair, or main would have to wait */
 void nd_setup_grow(struct nd_worker *w);    /* open-ended, while it runs: take gifts up at once */
+
 /* table.c: own descriptor tables. */
 ND_MUST_CHECK int nd_table_unshare(const int *keep, size_t keep_n, struct nd_err *err);
 ND_MUST_CHECK int nd_table_send(int pair, uint64_t flow, int fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sockets of a worker's flows. The client connects and greets them, a bounded number in flight, none of
- * them blocking; the server waits until the main thread has handed each over.
+ * them blocking; for the server see gifts.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,6 @@
 enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, EVENTS = 256 };
 
 #define LOOK_AGAIN_MS 50 /* at flows whose answers may have come out of turn */
-
-/* a server's worker looks for flows that it was not woken for; more come soon where some have come */
-#define LOOK_MS      20
-#define LOOK_SOON_MS 1
 
 #define PATIENCE_NS (5 * ND_NS_PER_S) /* for a plan that does not say */
 
@@ -59,22 +55,17 @@ static void hello_of(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
 		out[g->flow_at + i] = (uint8_t)(flow >> (24 - 8 * i));
 }
 
-static void answer_of(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
+void nd_setup_answer(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
 {
 	memcpy(out, g->answer, g->answer_bytes);
 	for (unsigned i = 0; i < 4; i++)
 		out[g->answer_flow_at + i] = (uint8_t)(flow >> (24 - 8 * i));
 }
 
-static const struct nd_lane *lane_of(const struct nd_worker *w, const struct nd_flow *f)
-{
-	return &w->run->lanes[f->workload];
-}
-
 /* NULL: it needs none. */
 static const struct nd_greeting *greeting_of(const struct opener *o, const struct nd_flow *f)
 {
-	const struct nd_greeting *g = o->g ? &o->g[nd_is_datagram(lane_of(o->w, f))] : NULL;
+	const struct nd_greeting *g = o->g ? &o->g[nd_is_datagram(nd_lane_of(o->w, f))] : NULL;
 
 	return g && g->hello_bytes > 0 ? g : NULL;
 }
@@ -91,7 +82,7 @@ static void opened(struct opener *o, uint32_t slot)
 /* Connections that come and go are made while the run goes on, to a port of their own: the first flow tries it. */
 static bool is_probe(const struct nd_worker *w, const struct nd_flow *f)
 {
-	return lane_of(w, f)->load->connects && !w->run->cfg.plan->dialect && f->tx.flow == 0;
+	return nd_lane_of(w, f)->load->connects && !w->run->cfg.plan->dialect && f->tx.flow == 0;
 }
 
 static int flow_failed(struct opener *o, uint32_t slot, int code)
@@ -149,7 +140,7 @@ static int say_hello(struct opener *o, uint32_t slot)
 	}
 	hello_of(g, f->tx.flow, hello);
 	n = send(f->fd, hello, g->hello_bytes, MSG_NOSIGNAL);
-	if (n < 0 && !nd_is_datagram(lane_of(o->w, f)))
+	if (n < 0 && !nd_is_datagram(nd_lane_of(o->w, f)))
 		return flow_failed(o, slot, -errno);
 	/* a datagram that did not get out is repeated; a fresh stream socket always has room for 64 bytes */
 	t->stage = OPENING_ANSWER;
@@ -187,8 +178,8 @@ static int connect_flow(const struct nd_worker *w, struct nd_flow *f, const stru
 		own.multicast.source = source;
 	nd_route_peer(w->run, f->tx.flow, &to);
 	bound = nd_route_source(w->run, f->tx.flow, &to, &from);
-	return nd_open(lane_of(w, f)->transport, &own, &to, bound ? &from : NULL, cfg->dev, &f->fd,
-		       err);
+	return nd_open(nd_lane_of(w, f)->transport, &own, &to, bound ? &from : NULL, cfg->dev,
+		       &f->fd, err);
 }
 
 /* From the next port of this worker's share of them: each has every so many-th. */
@@ -202,7 +193,7 @@ static int connect_in_turn(struct nd_worker *w, struct nd_flow *f, const struct 
 
 	nd_route_peer(w->run, f->tx.flow, &to);
 	nd_route_port(w->run, f->tx.flow, &to, p->turn_ports[0] + at % n, &from);
-	return nd_open(lane_of(w, f)->transport, o, &to, &from, w->run->cfg.dev, &f->fd, &why);
+	return nd_open(nd_lane_of(w, f)->transport, o, &to, &from, w->run->cfg.dev, &f->fd, &why);
 }
 
 void nd_setup_peer(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret)
@@ -234,7 +225,7 @@ static int start_flow(struct opener *o, uint32_t slot)
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.u32 = slot };
 	int r;
 
-	if (lane_of(o->w, f)->load->connects && !is_probe(o->w, f)) { /* as it goes on */
+	if (nd_lane_of(o->w, f)->load->connects && !is_probe(o->w, f)) { /* as it goes on */
 		o->tries[slot].stage = OPENING_DONE;
 		atomic_store_explicit(&o->w->opened, ++o->done, memory_order_relaxed);
 		return 0;
@@ -258,7 +249,7 @@ static int read_answer(struct opener *o, uint32_t slot)
 {
 	struct nd_flow *f = &o->w->flows[slot];
 	struct attempt *t = &o->tries[slot];
-	bool datagram = nd_is_datagram(lane_of(o->w, f));
+	bool datagram = nd_is_datagram(nd_lane_of(o->w, f));
 	const struct nd_greeting *g = greeting_of(o, f);
 	uint8_t want[sizeof(g->answer)], got[sizeof(g->answer)];
 	ssize_t n;
@@ -271,7 +262,7 @@ static int read_answer(struct opener *o, uint32_t slot)
 		return errno == EAGAIN || errno == EINTR || (datagram && errno == ECONNREFUSED)
 			       ? 0
 			       : flow_failed(o, slot, -errno);
-	answer_of(g, f->tx.flow, want);
+	nd_setup_answer(g, f->tx.flow, want);
 	if (datagram && ((size_t)n != g->answer_bytes || memcmp(want, got, (size_t)n) != 0))
 		return 0;
 	if (n == 0)
@@ -315,7 +306,7 @@ static int repeat_hellos(struct opener *o, uint64_t now_ns)
 		struct nd_flow *f = &o->w->flows[i];
 
 		if (o->tries[i].stage != OPENING_ANSWER || o->tries[i].resend_ns > now_ns ||
-		    !nd_is_datagram(lane_of(o->w, f)))
+		    !nd_is_datagram(nd_lane_of(o->w, f)))
 			continue;
 		if (say_hello(o, i) < 0)
 			return o->w->err.code;
@@ -364,7 +355,7 @@ static int start_some(struct opener *o)
 
 		if (r < 0)
 			return r;
-		halves = nd_layout_halves(lane_of(o->w, f), f->active);
+		halves = nd_layout_halves(nd_lane_of(o->w, f), f->active);
 		o->next += halves;
 	}
 	return 0;
@@ -468,8 +459,7 @@ static int open_all(struct opener *o)
 	return 0;
 }
 
-/* Second halves share the socket through a descriptor of their own. */
-static int dup_halves(struct nd_worker *w)
+int nd_setup_halves(struct nd_worker *w)
 {
 	for (uint32_t i = 0; i < w->io.flow_count; i++) {
 		if (w->flows[i].half == 0)
@@ -482,21 +472,21 @@ static int dup_halves(struct nd_worker *w)
 	return 0;
 }
 
-static void pace_socket(const struct nd_worker *w, const struct nd_flow *f)
+void nd_setup_pace(const struct nd_worker *w, const struct nd_flow *f)
 {
-	const struct nd_workload *wl = lane_of(w, f)->workload;
+	const struct nd_workload *wl = nd_lane_of(w, f)->workload;
 	uint64_t asked_bps = w->run->cfg.plan->sock.pacing_bps;
 
 	if (asked_bps && f->active && nd_pacing_rate(f->fd, ND_MAX(asked_bps / 8, 1)) < 0)
 		return; /* a kernel that cannot is as fast as it is */
-	if (asked_bps || !wl->rate_bps || !f->active || nd_is_datagram(lane_of(w, f)))
+	if (asked_bps || !wl->rate_bps || !f->active || nd_is_datagram(nd_lane_of(w, f)))
 		return;
 	/* TCP paces itself; our own schedule stays in charge, so a tenth above leaves room for headers */
 	if (nd_pacing_rate(f->fd, wl->rate_bps / 8 / wl->flows * 11 / 10 + 1) < 0)
 		return; /* then our schedule paces alone */
 }
 
-static int busy_poll(struct nd_worker *w, const struct nd_flow *f)
+int nd_setup_busy_poll(struct nd_worker *w, const struct nd_flow *f)
 {
 	uint64_t us = w->run->cfg.plan->busy_poll_us;
 
@@ -513,7 +503,7 @@ static int run_opener(struct opener *o)
 		return nd_sysfail(&w->err, "watching for the main thread");
 	for (uint32_t i = 0; i < w->io.flow_count; i++) {
 		o->wanted += w->flows[i].half == 0;
-		o->datagrams |= nd_is_datagram(lane_of(w, &w->flows[i]));
+		o->datagrams |= nd_is_datagram(nd_lane_of(w, &w->flows[i]));
 	}
 	o->patience_ns = w->run->cfg.plan->connect_timeout_ns ?: PATIENCE_NS;
 	o->deadline_ns = nd_now_ns() + o->patience_ns;
@@ -525,12 +515,12 @@ static int run_opener(struct opener *o)
 	for (uint32_t i = 0; i < w->io.flow_count && o->done == o->wanted; i++) {
 		if (w->flows[i].half != 0 || w->flows[i].fd < 0)
 			continue;
-		pace_socket(w, &w->flows[i]);
-		r = busy_poll(w, &w->flows[i]);
+		nd_setup_pace(w, &w->flows[i]);
+		r = nd_setup_busy_poll(w, &w->flows[i]);
 		if (r < 0)
 			return r;
 	}
-	return dup_halves(w);
+	return nd_setup_halves(w);
 }
 
 int nd_setup_open(struct nd_worker *w)
@@ -549,162 +539,4 @@ int nd_setup_open(struct nd_worker *w)
 	r = o.tries ? run_opener(&o) : nd_fail(&w->err, -ENOMEM, "no memory for the flows");
 	free(o.tries);
 	return r;
-}
-
-/* ---- the server's side */
-
-static bool push_gift(struct nd_worker *w, uint64_t flow, int fd)
-{
-	if (w->gift_n == w->gift_room) {
-		size_t room = w->gift_room ? w->gift_room * 2 : 64;
-		struct nd_gift *more = realloc(w->gifts, room * sizeof(*w->gifts));
-
-		if (!more)
-			return false;
-		w->gifts = more;
-		w->gift_room = room;
-	}
-	w->gifts[w->gift_n++] = (struct nd_gift){ flow, fd };
-	return true;
-}
-
-bool nd_gift_keep(struct nd_worker *w, uint64_t flow, int fd)
-{
-	bool kept;
-
-	pthread_mutex_lock(&w->lock);
-	kept = push_gift(w, flow, fd);
-	pthread_mutex_unlock(&w->lock);
-	return kept;
-}
-
-void nd_setup_collect(struct nd_worker *w)
-{
-	struct nd_gift gift;
-
-	while (w->pair[1] >= 0 && nd_table_recv(w->pair[1], &gift.flow, &gift.fd) == 0) {
-		if (!nd_gift_keep(w, gift.flow, gift.fd))
-			nd_close_p(&gift.fd); /* no memory: the peer sees it closed */
-	}
-}
-
-/* Those that are kept came before those that are still on their way. */
-static bool take_gift(struct nd_worker *w, struct nd_gift *ret)
-{
-	bool found = false;
-
-	pthread_mutex_lock(&w->lock);
-	if (w->gift_at < w->gift_n) {
-		*ret = w->gifts[w->gift_at++];
-		found = true;
-	} else {
-		free(nd_take_ptr(w->gifts));
-		w->gift_at = w->gift_n = w->gift_room = 0;
-	}
-	pthread_mutex_unlock(&w->lock);
-	if (!found && w->pair[1] >= 0)
-		found = nd_table_recv(w->pair[1], &ret->flow, &ret->fd) == 0;
-	return found;
-}
-
-/* A socket that somebody else made gets the test's settings. */
-static int fit_socket(struct nd_worker *w, const struct nd_flow *f)
-{
-	int r = 0;
-
-	if (lane_of(w, f)->load->connects) /* it listens */
-		return 0;
-	if (!nd_is_datagram(lane_of(w, f))) /* those were made with them */
-		r = nd_accepted(lane_of(w, f)->transport, &w->run->cfg.plan->sock, f->fd, &w->err);
-	pace_socket(w, f);
-	return r < 0 ? r : busy_poll(w, f);
-}
-
-/* Flows that come as they like: each gets the next slot. */
-void nd_setup_grow(struct nd_worker *w)
-{
-	struct nd_gift gift;
-
-	while (take_gift(w, &gift)) {
-		struct nd_flow *f = nd_layout_grow(w, gift.flow);
-
-		if (!f) {
-			nd_close_p(&gift.fd); /* no room: the peer sees it closed */
-			continue;
-		}
-		f->fd = gift.fd;
-		atomic_store_explicit(&w->opened, w->flow_n, memory_order_relaxed);
-		if (!nd_is_datagram(lane_of(w, f)) && fit_socket(w, f) < 0)
-			w->err = (struct nd_err){ 0 }; /* it is measured as it is */
-		if (lane_of(w, f)->rx->join)
-			lane_of(w, f)->rx->join(&w->io, f);
-		nd_flow_begin(&w->io, f, w->start_ns);
-		if (w->engine->add(&w->io, f) < 0) {
-			f->error = -ENOMEM;
-			nd_close_p(&f->fd);
-		}
-	}
-}
-
-/* The client learns that its flow was taken. The first bytes of a connection always fit its buffer. */
-static bool answer_hello(const struct nd_worker *w, const struct nd_flow *f)
-{
-	const struct nd_greeting *g = w->run->cfg.greeting;
-	const struct nd_lane *lane = lane_of(w, f);
-	uint8_t answer[sizeof(g->answer)];
-
-	if (!g || nd_is_datagram(lane) || lane->load->connects)
-		return true; /* answered, or it listens */
-	answer_of(g, f->tx.flow, answer);
-	return send(f->fd, answer, g->answer_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-	       (ssize_t)g->answer_bytes;
-}
-
-/* Take what was handed over. Returns how many flows more this worker has, or negative errno. */
-static int await_some(struct nd_worker *w, uint32_t lacks)
-{
-	struct nd_gift gift;
-	uint32_t n = 0;
-
-	while (n < lacks && take_gift(w, &gift)) {
-		struct nd_flow *f = nd_layout_flow(w, gift.flow);
-
-		if (!f || f->fd >= 0) {
-			nd_close_p(&gift.fd); /* main checks both; never two for one */
-			continue;
-		}
-		f->fd = gift.fd;
-		if (fit_socket(w, f) < 0)
-			return w->err.code;
-		if (answer_hello(w, f))
-			n++;
-		else
-			nd_close_p(&f->fd); /* a test that lacks a flow says so */
-	}
-	return (int)n;
-}
-
-int nd_setup_await(struct nd_worker *w)
-{
-	struct pollfd p[2] = { { .fd = w->wake_fd, .events = POLLIN },
-			       { .fd = w->pair[1], .events = POLLIN } };
-	uint32_t have = 0, wanted = 0;
-	int n = 0;
-
-	if (w->io.open_ended)
-		return 0; /* they come while it runs */
-	for (uint32_t i = 0; i < w->io.flow_count; i++)
-		wanted += w->flows[i].half == 0;
-	while (have < wanted && !nd_worker_stopped(w)) {
-		if (poll(p, 2, n > 0 ? LOOK_SOON_MS : LOOK_MS) < 0 && errno != EINTR)
-			return nd_sysfail(&w->err, "waiting for flows");
-		if (p[0].revents)
-			nd_worker_drain_wake(w);
-		n = await_some(w, wanted - have);
-		if (n < 0)
-			return n;
-		have += (uint32_t)n;
-		atomic_store_explicit(&w->opened, have, memory_order_relaxed);
-	}
-	return have == wanted ? dup_halves(w) : 0;
 }
