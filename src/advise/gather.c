@@ -181,13 +181,8 @@ static void take_counts(const struct nd_os_sample *s, const char *nic, struct nd
 static void take_time(const struct nd_os_sample *d, struct nd_doctor_facts *f)
 {
 	const struct nd_cpu_times *t = &d->all;
-	const uint64_t parts[] = { t->user_ns,   t->nice_ns, t->system_ns,  t->idle_ns,
-				   t->iowait_ns, t->irq_ns,  t->softirq_ns, t->steal_ns };
-	uint64_t sum = 0;
-	size_t i;
+	uint64_t sum = nd_os_cpu_ns(t);
 
-	for (i = 0; i < ND_COUNTOF(parts); i++)
-		sum += parts[i] == ND_UNKNOWN ? 0 : parts[i];
 	if (sum && t->steal_ns != ND_UNKNOWN)
 		f->steal_ratio = (double)t->steal_ns / (double)sum;
 	if (d->cgroup.throttled_ns != ND_UNKNOWN && d->at_ns)

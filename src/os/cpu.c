@@ -27,6 +27,18 @@ static const struct { const char *name; size_t offset; } kinds[] = {
 
 /* clang-format on */
 
+uint64_t nd_os_cpu_ns(const struct nd_cpu_times *t)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ND_COUNTOF(columns); i++) {
+		uint64_t ns = *(const uint64_t *)(const void *)((const char *)t + columns[i]);
+
+		sum += ns == ND_UNKNOWN ? 0 : ns;
+	}
+	return sum;
+}
+
 /* "cpu12", and "CPU12" in softirqs: the number. ND_OS_CPUS_MAX: it is no such word. */
 static uint32_t cpu_number(struct nd_os_word w, const char *prefix)
 {

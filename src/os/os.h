@@ -128,6 +128,8 @@ struct nd_os_sample {
 	uint64_t conntrack_count, conntrack_max;
 };
 
+/** nd_os_cpu_ns() - the sum over all kinds that are known. */
+uint64_t nd_os_cpu_ns(const struct nd_cpu_times *t);
 /** nd_os_sample() - read everything once, about 0.3 ms. What cannot be read is ND_UNKNOWN, never 0. */
 ND_MUST_CHECK int nd_os_sample(struct nd_os *os, struct nd_os_sample *ret);
 /** nd_os_since() - difference of two samples. CPUs are matched by number, interfaces by index; what

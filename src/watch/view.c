@@ -23,21 +23,9 @@ uint64_t nd_watch_sum(uint64_t a, uint64_t b)
 	return b == ND_UNKNOWN ? a : a + b;
 }
 
-static uint64_t whole(const struct nd_cpu_times *t)
-{
-	const uint64_t parts[] = { t->user_ns,   t->nice_ns, t->system_ns,  t->idle_ns,
-				   t->iowait_ns, t->irq_ns,  t->softirq_ns, t->steal_ns };
-	uint64_t sum = 0;
-	size_t i;
-
-	for (i = 0; i < ND_COUNTOF(parts); i++)
-		sum += parts[i] == ND_UNKNOWN ? 0 : parts[i];
-	return sum;
-}
-
 double nd_watch_cpu_share(const struct nd_cpu_times *t, uint64_t part_ns)
 {
-	uint64_t all = whole(t);
+	uint64_t all = nd_os_cpu_ns(t);
 
 	return part_ns == ND_UNKNOWN || !all ? (double)NAN : (double)part_ns / (double)all;
 }
