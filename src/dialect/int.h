@@ -87,7 +87,7 @@ struct json_t;
 
 /* What any message may hold; each message's rows use some of it. */
 struct nd_native_body {
-	uint64_t protocol, cpus, datagram_bytes, sent, at, threads, rtt, port;
+	uint64_t protocol, cpus, datagram_bytes, sent, at, threads, rtt, port, follows;
 	const char *version, *boot_id, *netns, *hostname, *token, *sentence, *reason;
 	struct nd_strv features;
 	struct nd_list list; /* struct nd_interval_sample */

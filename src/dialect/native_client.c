@@ -16,6 +16,7 @@ void nd_native_client_up(struct nd_native *d)
 		.hostname = d->hostname,
 		.cpus = d->cpus,
 		.datagram_bytes = ND_UNKNOWN,
+		.follows = d->plan->follows ? 1 : ND_UNKNOWN,
 	};
 
 	d->stage = ND_STAGE_HELLO;

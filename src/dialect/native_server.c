@@ -20,6 +20,7 @@ void nd_native_server_hello(struct nd_native *d, const struct nd_native_body *b)
 		.hostname = d->hostname,
 		.cpus = d->cpus,
 		.datagram_bytes = d->datagram_bytes ? d->datagram_bytes : ND_UNKNOWN,
+		.follows = ND_UNKNOWN,
 	};
 
 	if (b->protocol != ND_NATIVE_PROTOCOL) {
@@ -32,6 +33,7 @@ void nd_native_server_hello(struct nd_native *d, const struct nd_native_body *b)
 		return;
 	}
 	nd_native_meet(d, b);
+	d->plan->follows = b->follows == 1;
 	d->stage = ND_STAGE_PLAN;
 	nd_native_send(d, ND_MSG_HELLO, &answer);
 }

@@ -242,6 +242,8 @@ struct nd_plan {
 	uint64_t group_expect;  /* clients of the group */
 	uint64_t group_wait_ns; /* this one waits at most so long for the others */
 
+	bool follows; /* another test of the same session comes behind this one; no part of what is agreed upon */
+
 	/* how */
 	uint64_t threads;    /* per end; 0: as many as both ends have CPUs, at most the flows */
 	const char *engine;  /* engines.def, "auto" */

@@ -272,6 +272,7 @@ struct nd_served {
 	uint64_t number;          /* in the log; 0: nothing was asked yet */
 	bool is_running;          /* a run was agreed upon and the dialog is not over */
 	bool is_started;          /* overlaps with others that are */
+	bool is_next;             /* goes on with the one session that --once answers */
 	int listener;             /* owned: of connections that come and go; -1: none */
 	uint8_t *given;           /* owned: a bit per flow that has its socket */
 	struct nd_hold **holds;   /* owned: per flow; NULL: no datagram flow yet */
@@ -302,8 +303,10 @@ struct nd_server {
 	struct nd_cidr *allow; /* owned */
 	uint64_t allow_n;
 	bool is_stopping, once_taken;
-	bool picks_port;          /* the plan leaves it to the kernel */
-	enum nd_ending failed_as; /* when it does not come up */
+	struct nd_timer *patience; /* --once: so long for the session's next test */
+	struct nd_addr once_peer;  /* whose next test is waited for; .len 0: nobody's */
+	bool picks_port;           /* the plan leaves it to the kernel */
+	enum nd_ending failed_as;  /* when it does not come up */
 	uint64_t signal_ns;
 	uint64_t unwelcome, unwelcome_ns; /* connections refused, and when the log last said so */
 };
@@ -328,6 +331,8 @@ void nd_served_line(const struct nd_result *r, struct nd_str *out);
 void nd_server_may_leave(struct nd_server *s);
 /** nd_server_stop() - no new tests; running ones end within 5 s; then the loop is left. */
 void nd_server_stop(struct nd_server *s, const char *reason);
+/** nd_server_answered() - the one session of --once is over: stop. */
+void nd_server_answered(struct nd_server *s);
 
 /** nd_served_group_line() - a group's sum as one line for the log. */
 void nd_served_group_line(const struct nd_group *g, struct nd_str *out);

@@ -104,6 +104,7 @@ int nd_session_latency(const struct nd_session *how, struct nd_err *err)
 	if (!plan->load.wanted)
 		return nd_session_client(how, err);
 	nd_result_init(&l.idle);
+	plan->follows = true;
 	set_workloads(plan, 1);
 	plan->threads = ND_MIN(threads, plan->workload[0].flows);
 	keep_settings(plan);
@@ -116,6 +117,7 @@ int nd_session_latency(const struct nd_session *how, struct nd_err *err)
 	plan->mptcp = mptcp;
 	if (l.has_idle) {
 		l.is_loading = true;
+		plan->follows = false;
 		tell(&l, ND_PROG_NOTE, "loaded: the same beside the load");
 		tell(&l, ND_PROG_PHASE, "loaded");
 		ending = nd_session_client(&one, err);

@@ -14,6 +14,7 @@
 
 #define IDLE_DIALOGS 256 /* control connections that have not asked for anything */
 #define STOP_NS      (4 * ND_NS_PER_S)
+#define NEXT_NS      (5 * ND_NS_PER_S) /* from one test of a session to the next: names, greeting */
 
 /* ---- the line in the log ---- */
 
@@ -129,6 +130,16 @@ static unsigned count_running(const struct nd_server *s)
 	return n;
 }
 
+/* --once answers one session, which may have several tests: a search, times without and with a load. */
+static bool is_next(const struct nd_served *c)
+{
+	struct nd_addr a = c->server->once_peer, b = c->test.peer;
+
+	nd_addr_set_port(&a, 0);
+	nd_addr_set_port(&b, 0);
+	return a.len > 0 && nd_addr_equal(&a, &b);
+}
+
 static int judge(struct nd_served *c, struct nd_err *err)
 {
 	const struct nd_server *s = c->server;
@@ -138,7 +149,7 @@ static int judge(struct nd_served *c, struct nd_err *err)
 
 	if (s->is_stopping)
 		return nd_fail(err, -ESHUTDOWN, "the server stops");
-	if (policy->once && s->once_taken && !nd_group_waits_for(s, &c->plan))
+	if (policy->once && s->once_taken && !is_next(c) && !nd_group_waits_for(s, &c->plan))
 		return nd_fail(err, -EBUSY, "this server answers one test only and has begun it");
 	if (policy->max_tests && running >= policy->max_tests)
 		return nd_fail(err, -EBUSY, "server is full: %u of %llu tests are running", running,
@@ -164,6 +175,11 @@ static int on_propose(void *user, struct nd_err *err)
 		c->plan.threads = ND_MIN(c->plan.threads, c->test.threads_max); /* 0: by the CPUs */
 	c->plan.pin = c->server->plan->pin;
 	c->is_running = true;
+	c->is_next = is_next(c);
+	if (c->is_next) {
+		nd_timer_set(c->server->patience, UINT64_MAX);
+		c->server->once_peer.len = 0;
+	}
 	return 0;
 }
 
@@ -245,6 +261,8 @@ static void on_over(void *user)
 
 	nd_flows_release(c);
 	c->is_running = c->is_started = false;
+	if (c->plan.follows && t->ending == ND_END_DONE)
+		c->server->once_peer = t->peer; /* its next test may come before this one is gone */
 	if (t->ending == ND_END_DONE || t->ending == ND_END_PARTIAL) {
 		hand_over(c);
 	} else if (c->number > 0) {
@@ -268,15 +286,24 @@ static void on_member(void *user)
 	nd_group_measured(user);
 }
 
+void nd_server_answered(struct nd_server *s)
+{
+	nd_server_stop(s, "the server has answered its test");
+}
+
 static void on_gone(void *user)
 {
 	struct nd_served *c = user;
 	struct nd_server *s = c->server;
-	bool was_it = s->plan->serve.once && c->test.had_run && nd_group_is_alone(c);
+	bool was_it =
+		s->plan->serve.once && (c->test.had_run || c->is_next) && nd_group_is_alone(c);
+	bool goes_on = was_it && c->plan.follows && c->test.ending == ND_END_DONE;
 
+	if (goes_on && s->once_peer.len > 0)
+		nd_timer_set(s->patience, nd_now_ns() + NEXT_NS);
 	nd_served_free(c);
-	if (was_it)
-		nd_server_stop(s, "the server has answered its test");
+	if (was_it && !goes_on)
+		nd_server_answered(s);
 	nd_server_may_leave(s);
 }
 

@@ -85,6 +85,11 @@ static void on_guard(void *user)
 	nd_loop_quit_now(s->loop);
 }
 
+static void on_patience(void *user)
+{
+	nd_server_answered(user);
+}
+
 /* ---- the session ---- */
 
 static int read_allow(struct nd_server *s, struct nd_err *err)
@@ -123,6 +128,8 @@ static int set_up(struct nd_server *s, struct nd_err *err)
 		r = nd_loop_signals(s->loop, on_signal, s, err);
 	if (r == 0 && nd_timer_new(s->loop, on_guard, s, &s->guard) < 0)
 		r = nd_fail(err, -ENOMEM, "no memory for a timer");
+	if (r == 0 && nd_timer_new(s->loop, on_patience, s, &s->patience) < 0)
+		r = nd_fail(err, -ENOMEM, "no memory for a timer");
 	if (r == 0)
 		r = nd_lobby_new(s->loop, &cfg, &s->lobby, err);
 	if (r == 0)
@@ -137,6 +144,7 @@ static void tear_down(struct nd_server *s)
 	nd_also_done(s);
 	nd_lobby_free(s->lobby);
 	nd_timer_free(s->guard);
+	nd_timer_free(s->patience);
 	nd_loop_free(s->loop);
 	free(s->allow);
 	nd_here_done(&s->here);

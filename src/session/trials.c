@@ -174,6 +174,7 @@ int nd_session_packets(const struct nd_session *how, struct nd_err *err)
 	if (!how->plan->find.wanted)
 		return nd_session_client(how, err);
 	nd_result_init(&t.last);
+	how->plan->follows = true; /* which one is the last is known behind it */
 	nd_hunt_begin(&t.hunt, (double)how->plan->find.loss_ppm / 1e6, cap_of(w));
 	while (!t.is_over && ending == ND_END_DONE) {
 		w->rate_bps = 0;

@@ -155,8 +155,32 @@ def test_once_is_not_used_up_by_visitors(lab, serve, netdyno, stream_json, slow)
     assert server.wait(10 * slow) == 0
 
 
-@pytest.mark.xfail(strict=False, reason="a run that cannot be made takes the one test: the server "
-                                        "then refuses everybody and never ends")
+@pytest.mark.parametrize("args, tests", [
+    (("latency", "-t", "1s", "--load", "stream,2,down"), 2),
+    (("packets", "--find-rate", "--trial", "0.2s", "-l", 100, "--rate", 500), 2)], ids=["loaded", "search"])
+def test_once_is_a_session_of_several_tests(lab, serve, netdyno, slow, args, tests):
+    """Others are refused between them, and the server ends when no more comes."""
+    net = lab()
+    server = serve(net.b, "--once")
+    verb, *rest = args
+    done = net.a.run([netdyno, verb, net.b.ip4, "-p", server.port, "--warmup", "0s", *rest, "-o", "json"],
+                     timeout=60 * slow)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["partial"] is False
+    assert server.wait(20 * slow) == 0
+    assert server.stderr.count(": test ") >= tests, server.stderr
+
+
+def test_once_does_not_wait_for_a_session_that_broke_off(lab, serve, netdyno, slow):
+    net = lab()
+    server = serve(net.b, "--once")
+    client = net.a.spawn([netdyno, "packets", net.b.ip4, "-p", server.port, "--find-rate", "--trial", "0.5s",
+                          "-l", 100, "--rate", 500])
+    server.wait_line(": test 1 ", 30 * slow, "stderr")
+    client.send_signal(signal.SIGKILL)
+    assert server.wait(20 * slow) == 0
+
+
 def test_once_survives_a_run_that_cannot_be_made(lab, serve, netdyno, stream_json):
     net = lab()
     server = net.b.spawn(["sh", "-c", 'ulimit -n 200; exec "$@"', "sh", netdyno, "serve",
