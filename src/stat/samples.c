@@ -34,10 +34,10 @@ struct nd_samples {
 	struct nd_senders *senders; /* owned; NULL */
 };
 
-/* Before the run. Not with zeroes: a compiler that makes calloc() of it would leave the pages to the run. */
+/* Before the run: of malloc() and memset() a compiler may make calloc(), which would leave the pages to the run. */
 static void touch(struct nd_sample *ring)
 {
-	memset(ring, 0xff, RING * sizeof(*ring));
+	explicit_bzero(ring, RING * sizeof(*ring));
 }
 
 int nd_samples_new(uint64_t every, struct nd_samples **ret)
