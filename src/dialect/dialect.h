@@ -156,6 +156,7 @@ struct nd_dialog_cfg {
 	const char *boot_id, *netns_id, *hostname; /* this host */
 	uint64_t cpus;                             /* this end may use */
 	uint64_t datagram_bytes; /* server: largest datagram back to this peer; 0 unknown */
+	uint64_t longest_ns;     /* server: longest test that it answers; 0: any */
 };
 
 /* What a session may ask a dialog for, at any time. */

@@ -87,7 +87,7 @@ struct json_t;
 
 /* What any message may hold; each message's rows use some of it. */
 struct nd_native_body {
-	uint64_t protocol, cpus, datagram_bytes, sent, at, threads, rtt, port, follows;
+	uint64_t protocol, cpus, datagram_bytes, sent, at, threads, rtt, port, follows, longest;
 	const char *version, *boot_id, *netns, *hostname, *token, *sentence, *reason;
 	struct nd_strv features;
 	struct nd_list list; /* struct nd_interval_sample */
@@ -104,7 +104,7 @@ struct nd_native {
 	struct nd_plan *plan; /* borrowed */
 	uint8_t key[16];
 	const char *boot_id, *netns_id, *hostname; /* in .kept */
-	uint64_t cpus, datagram_bytes;
+	uint64_t cpus, datagram_bytes, longest_ns;
 
 	struct nd_arena kept, passing;
 

@@ -95,6 +95,7 @@ static int native_open(void *state, const struct nd_dialog_cfg *cfg, struct nd_e
 		.plan = cfg->plan,
 		.cpus = ND_MAX(ND_MIN(cfg->cpus, ND_NATIVE_CPUS_MAX), 1),
 		.datagram_bytes = cfg->datagram_bytes,
+		.longest_ns = cfg->longest_ns,
 		.kept.limit = ND_NATIVE_KEPT_MAX,
 		.passing.limit = ND_NATIVE_PASSING_MAX,
 		.sent_ns = ND_UNKNOWN,

@@ -17,6 +17,7 @@ void nd_native_client_up(struct nd_native *d)
 		.cpus = d->cpus,
 		.datagram_bytes = ND_UNKNOWN,
 		.follows = d->plan->follows ? 1 : ND_UNKNOWN,
+		.longest = ND_UNKNOWN,
 	};
 
 	d->stage = ND_STAGE_HELLO;
@@ -47,6 +48,19 @@ static void fit_datagrams(struct nd_plan *plan, uint64_t datagram_bytes)
 	}
 }
 
+/* A test that ends by what it has moved has a longest time that nobody asked for. */
+static void fit_time(struct nd_plan *plan, uint64_t longest_ns)
+{
+	const struct nd_workload *w = &plan->workload[0];
+	uint64_t around = plan->warmup_ns + plan->cooldown_ns;
+
+	if (!(w->total_bytes || w->total_ops) || plan->ask.has_time ||
+	    longest_ns < around + ND_NS_PER_MS)
+		return;
+	plan->duration_ns = ND_MIN(plan->duration_ns, longest_ns - around);
+	plan->interval_ns = ND_MIN(plan->interval_ns, plan->duration_ns);
+}
+
 void nd_native_client_hello(struct nd_native *d, const struct nd_native_body *b)
 {
 	if (b->protocol != ND_NATIVE_PROTOCOL) {
@@ -59,6 +73,8 @@ void nd_native_client_hello(struct nd_native *d, const struct nd_native_body *b)
 	nd_native_meet(d, b);
 	if (b->datagram_bytes != ND_UNKNOWN)
 		fit_datagrams(d->plan, b->datagram_bytes);
+	if (b->longest != ND_UNKNOWN)
+		fit_time(d->plan, b->longest);
 	d->stage = ND_STAGE_PLAN;
 	nd_native_wait(d, nd_native_patience(d));
 	d->times_left = ND_NATIVE_TIMES_BEFORE;

@@ -63,6 +63,8 @@ static const struct nd_field hello_rows[] = {
 	ND_U64(B, cpus, ND_M_COUNT, 0, NULL, "CPUs that this end may use"),
 	ND_U64(B, datagram_bytes, ND_M_BYTES, 0, NULL,
 	       "server: the largest datagram to this client that needs no fragments; absent: not known"),
+	ND_U64(B, longest, ND_M_NS, 0, NULL,
+	       "server: the longest test that it answers, warm-up and cool-down included; absent: any"),
 	ND_U64(B, follows, ND_M_NONE, 0, NULL,
 	       "client: 1: another test of the same session comes behind this one; absent: none, or it is not known yet"),
 	ND_STRV(B, features, 0, NULL, "optional parts that this end knows; version 1 has none"),

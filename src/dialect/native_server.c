@@ -21,6 +21,7 @@ void nd_native_server_hello(struct nd_native *d, const struct nd_native_body *b)
 		.cpus = d->cpus,
 		.datagram_bytes = d->datagram_bytes ? d->datagram_bytes : ND_UNKNOWN,
 		.follows = ND_UNKNOWN,
+		.longest = d->longest_ns ? d->longest_ns : ND_UNKNOWN,
 	};
 
 	if (b->protocol != ND_NATIVE_PROTOCOL) {

@@ -354,6 +354,7 @@ static int begin(struct nd_served *c, int fd, const struct nd_addr *peer, const 
 	if (nd_path_datagram(peer, NULL, NULL, &cfg.datagram_bytes, NULL) < 0)
 		cfg.datagram_bytes = 0;
 	c->datagram_bytes = cfg.datagram_bytes;
+	cfg.longest_ns = c->server->plan->serve.max_time_ns;
 	c->test.end = ND_SERVER;
 	c->test.plan = &c->plan;
 	c->test.here = &c->server->here;
