@@ -145,7 +145,8 @@ static const struct nd_opt role_rows[] = {
 	{ .name = "ns", .type = ND_OPT_FLAG, AT(bool, n.no_sync), .common = true, .help = "no synchronisation of the two ends" },
 	{ .name = "sp", .type = ND_OPT_FLAG, AT(bool, n.dynamic_ports), .help = "the receiver tells the senders their ports" },
 	{ .name = "to", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, AT(uint64_t, n.timeout_ms), GIVEN(has_timeout), .max = UINT32_MAX,
-	  .preset = "600000", .metavar = "MS", .help = "longest wait, 0: for ever" },
+	  .preset = "600000", .metavar = "MS", .help = "longest wait, 0: for ever",
+	  .more = "Of a sender for the receiver's answers, of a receiver for a sender to come." },
 	{ .name = "-dialect", .type = ND_OPT_ENUM, .values = nd_ntttcp_dialects, AT(const char *, dialect),
 	  .help = "whose command line this is, by default as the words tell" },
 	{ 0 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/time.h"
+#include "plan/ntttcp.h"
 #include "session/receiver.h"
 
 #define TWIN_NS (300 * ND_NS_PER_MS) /* one key press may reach us twice, by way of a shell */
@@ -13,7 +14,7 @@ struct receive {
 	struct nd_receiver receiver;
 	struct nd_loop *loop;
 	struct nd_here here;
-	struct nd_timer *guard;
+	struct nd_timer *guard, *wait;
 	uint64_t signal_ns; /* of the first; 0: none yet */
 	enum nd_ending ending;
 	struct nd_err err;
@@ -57,6 +58,38 @@ static void on_guard(void *user)
 	give_up(user);
 }
 
+static uint64_t longest_wait_ms(const struct nd_plan *plan)
+{
+	const struct nd_ntttcp *n = nd_ntttcp_of(plan);
+
+	return n && n->windows ? n->timeout_ms : 0;
+}
+
+/* As ntttcp.exe: who waits for a sender does not wait for ever. */
+static void on_wait_over(void *user)
+{
+	struct receive *s = user;
+
+	if (s->signal_ns || !nd_receiver_is_idle(&s->receiver))
+		return;
+	(void)nd_fail(&s->err, -ETIMEDOUT, "no sender came within %llu ms (-to)",
+		      (unsigned long long)longest_wait_ms(s->receiver.plan));
+	s->ending = ND_END_PEER;
+	nd_loop_quit_now(s->loop);
+}
+
+static int limit_wait(struct receive *s, struct nd_err *err)
+{
+	uint64_t ms = longest_wait_ms(s->receiver.plan);
+
+	if (ms == 0)
+		return 0;
+	if (nd_timer_new(s->loop, on_wait_over, s, &s->wait) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for a timer");
+	nd_timer_set(s->wait, nd_now_ns() + ms * ND_NS_PER_MS);
+	return 0;
+}
+
 static int run(struct receive *s, struct nd_err *err)
 {
 	int r = nd_loop_new(&s->loop, err);
@@ -68,6 +101,8 @@ static int run(struct receive *s, struct nd_err *err)
 		r = nd_fail(err, -ENOMEM, "no memory for a timer");
 	if (r == 0)
 		r = nd_receiver_open(&s->receiver, err);
+	if (r == 0)
+		r = limit_wait(s, err);
 	return r < 0 ? r : nd_loop_run(s->loop, err);
 }
 
@@ -105,6 +140,7 @@ int nd_session_receive(const struct nd_session *how, struct nd_err *err)
 		judge_address(how->plan, err, &s.ending);
 	nd_receiver_done(&s.receiver);
 	nd_timer_free(s.guard);
+	nd_timer_free(s.wait);
 	nd_loop_free(s.loop);
 	nd_here_done(&s.here);
 	return (int)s.ending;

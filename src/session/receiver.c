@@ -520,6 +520,11 @@ int nd_receiver_open(struct nd_receiver *v, struct nd_err *err)
 	return 0;
 }
 
+bool nd_receiver_is_idle(const struct nd_receiver *v)
+{
+	return !v->is_started && v->flow_n == 0 && !v->is_ended;
+}
+
 void nd_receiver_stop(struct nd_receiver *v, const char *reason)
 {
 	if (v->is_stopping || v->is_ended)

@@ -62,6 +62,8 @@ struct nd_receiver {
 /** nd_receiver_open() - begin the first dialog and listen on every port it asks for. nd_receiver_done() after
  * a failure, too. */
 ND_MUST_CHECK int nd_receiver_open(struct nd_receiver *v, struct nd_err *err);
+/** nd_receiver_is_idle() - nobody has come for a test yet. */
+bool nd_receiver_is_idle(const struct nd_receiver *v);
 /** nd_receiver_stop() - end the test that runs; ended() follows. */
 void nd_receiver_stop(struct nd_receiver *v, const char *reason);
 void nd_receiver_done(struct nd_receiver *v);

@@ -348,6 +348,12 @@ def test_receiver_is_interrupted_before_the_test(ours):
     ntttcp.ended(proc, code=1, within=2)
 
 
+def test_receiver_waits_no_longer_than_it_was_told_to(ours):
+    proc = ours("-r", "-t", "1", "-to", "300", windows=True)
+    ntttcp.ended(proc, code=3, within=10)
+    assert "no sender came within 300 ms (-to)" in proc.stdout
+
+
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_receiver_is_interrupted(host, base, ours, sig):
     proc = ours("-r", "-t", 30)
