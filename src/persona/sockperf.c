@@ -314,7 +314,8 @@ MAKE(playback, ND_SP_PLAYBACK)
 		.plan_verb = (mode) == ND_SP_SERVER ? ND_VERB_RECEIVE : ND_VERB_STREAM,         \
 		.set = &nd_sockperf_sets[mode], .target = (make), .settle = nd_sockperf_settle, \
 		.exits = {                                                                      \
-			.forgives = (theirs)                                                    \
+			.forgives = (theirs),                                                   \
+			.prefix = "sockperf: "                                                  \
 		}                                                                               \
 	}
 /* In the order of the modes; then the same with the exit codes of sockperf. */
@@ -366,6 +367,7 @@ static int choose(struct nd_words *w, const struct nd_face **ret, struct nd_err 
 		return ND_NEXT_RUN;
 	}
 	overview(w->out);
+	w->plan->exits.prefix = "sockperf: ";
 	if (!word || word[0] == '-' || !strcmp(word, "help") || !strcmp(word, "h") ||
 	    !strcmp(word, "?"))
 		return ND_NEXT_PRINT;

@@ -616,10 +616,9 @@ int main(void)
 		cmocka_unit_test(test_both_directions), cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_unplaced),        cmocka_unit_test(test_transactions),
 		cmocka_unit_test(test_same_host),       cmocka_unit_test(test_machine_told_once),
-		cmocka_unit_test(test_lost_peer),
-		cmocka_unit_test(test_nobody),          cmocka_unit_test(test_ragged_rows),
-		cmocka_unit_test(test_warnings),        cmocka_unit_test(test_good_run),
-		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_lost_peer),       cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_ragged_rows),     cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_good_run),        cmocka_unit_test(test_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
