@@ -30,7 +30,8 @@ void nd_blocking_close(struct nd_io *io)
 {
 	free(io->engine_state);
 	io->engine_state = NULL;
-	io->patient = io->coarse = false; /* the socket stays as it is: it goes with its flow */
+	io->patient = io->one_way = io->coarse =
+		false; /* the socket stays as it is: it goes with its flow */
 }
 
 /* Errors are told unasked, the end of sends without a copy among them. */

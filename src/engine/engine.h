@@ -83,7 +83,7 @@ struct nd_xfer {
 	bool heads;   /* datagrams: it sees what the frame looks at, .looks_bytes, and no more */
 	bool one_way; /* not where each message is answered */
 	bool hidden;  /* nobody asks for it by its name */
-	bool never_blocks;  /* its calls cannot be told not to block: the socket itself must not */
+	bool never_blocks; /* its calls cannot be told not to block: the socket itself must, see nd_io_settle() */
 	uint32_t batch_max; /* datagrams per call; 0: one */
 	/* Per worker and lane, before the engine's open(): allocate io->tx_state[lane] or io->rx_state[lane].
 	 * Called also for lanes in which the worker does not send (receive): there is nothing to do then. */
@@ -189,9 +189,13 @@ struct nd_io {
 	uint64_t nap_from_ns, nap_seen; /* the rate is taken since then */
 	bool nap_rests;                 /* nothing came in the last nap */
 	uint64_t nap_ns;                /* what the rate allows; 0: too slow, or too fast, to nap */
-	bool patient; /* the one flow's socket may block in recv, for up to ND_PATIENCE_NS */
+	bool patient; /* the one flow's socket may block in its calls, for up to ND_PATIENCE_NS */
+	bool one_way; /* in those that send, too: nothing comes back that would wait meanwhile */
+	bool blocks;  /* the one flow's socket does, unless told by a call */
 	bool coarse; /* nobody asks what single operations took: .now_ns may be a tick of the kernel old */
 	bool recv_waits; /* this call of recv() may; its short count does not clear .readable */
+	bool send_waits; /* this call that sends may */
+	uint64_t sent_for_ns; /* the last such call took */
 
 	/* Phases: the run sets the next edge; the engine calls edge() at the first operation past it and at
 	 * a time-out when nothing happens. edge() moves .edge_ns on, and may set .stop_sending or .quit. */

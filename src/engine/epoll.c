@@ -30,7 +30,8 @@ static void close_epoll(struct nd_io *io)
 
 	if (!e)
 		return;
-	io->patient = io->coarse = false; /* the socket stays as it is: it goes with its flow */
+	io->patient = io->one_way = io->coarse =
+		false; /* the socket stays as it is: it goes with its flow */
 	nd_close_p(&e->fd);
 	nd_queue_done(&e->q);
 	free(e->idle);

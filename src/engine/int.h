@@ -154,6 +154,8 @@ void nd_flow_payload(struct nd_flow *f, uint64_t now_ns);
 void nd_io_be_patient(struct nd_io *io, struct nd_flow *f);
 /** nd_io_be_hasty() - it is not any more: no call blocks. */
 void nd_io_be_hasty(struct nd_io *io);
+/** nd_io_settle() - before a call that cannot be told not to block: @waits: it may. */
+void nd_io_settle(struct nd_io *io, struct nd_flow *f, bool waits);
 
 /** nd_io_woken() - wake_fd is readable. */
 void nd_io_woken(struct nd_io *io, uint64_t now_ns);

@@ -9,6 +9,9 @@
 #include "base/fd.h"
 #include "engine/stream.h"
 
+#define PIECE_BYTES \
+	(1u << 20) /* of a call that waits: on slow paths a time-out follows each 64 KiB of it */
+
 struct file {
 	int fd; /* owned */
 	size_t size;
@@ -68,6 +71,9 @@ static int send_file(struct nd_io *io, struct nd_flow *f)
 	ssize_t r;
 	int code;
 
+	if (io->send_waits)
+		n = ND_MIN(n, PIECE_BYTES);
+	nd_io_settle(io, f, io->send_waits);
 	do {
 		off_t at = (off_t)from;
 

@@ -108,6 +108,7 @@ static int send_pages(struct nd_io *io, struct nd_flow *f)
 	if (r < 0)
 		return (int)r;
 	n = (size_t)ND_MIN(f->step.bytes - f->done_bytes, s->level);
+	nd_io_settle(io, f, io->send_waits);
 	do {
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
 		r = splice(s->way[0], NULL, f->fd, NULL, n, FLAGS);
@@ -174,6 +175,7 @@ static int recv_pages(struct nd_io *io, struct nd_flow *f)
 	ssize_t r;
 	int code;
 
+	nd_io_settle(io, f, io->recv_waits);
 	do {
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
 		r = splice(f->fd, NULL, s->way[1], NULL, n, FLAGS);
