@@ -185,10 +185,13 @@ struct nd_io {
 	bool stop_told;        /* all flows have heard of .stop_sending */
 	bool rescan;           /* an edge or a wake-up may have changed flows' states */
 	bool wait_before_recv; /* after a send the reply is not there yet: ask the kernel first */
-	uint64_t nap_room;     /* datagrams that a receive buffer holds; 0: never nap */
-	uint64_t nap_from_ns, nap_seen; /* the rate is taken since then */
-	bool nap_rests;                 /* nothing came in the last nap */
-	uint64_t nap_ns;                /* what the rate allows; 0: too slow, or too fast, to nap */
+	uint64_t nap_room;     /* bytes that a receive buffer holds; 0: never nap */
+	uint64_t nap_fits;     /* datagrams in it, of the lengths that come */
+	uint64_t nap_from_ns, nap_seen, nap_seen_bytes; /* the rate is taken since then */
+	uint64_t nap_last;    /* datagrams seen when it could last go to sleep */
+	uint64_t nap_most_ns; /* longer naps found the buffer too full */
+	bool nap_rests;       /* nothing came in the last nap */
+	uint64_t nap_ns;      /* what the rate allows; 0: too slow, or too fast, to nap */
 	bool patient; /* the one flow's socket may block in its calls, for up to ND_PATIENCE_NS */
 	bool one_way; /* in those that send, too: nothing comes back that would wait meanwhile */
 	bool blocks;  /* the one flow's socket does, unless told by a call */

@@ -22,7 +22,7 @@ static uint64_t spin(struct nd_io *io, uint64_t now_ns)
  * A receiver that is woken for every few datagrams costs as much as the datagrams. It may sleep while they
  * gather in the buffer, at the rate seen for half of the time that the buffer lasts.
  */
-static void judge_rate(struct nd_io *io, uint64_t now_ns, uint64_t n)
+static void judge_rate(struct nd_io *io, uint64_t now_ns, uint64_t n, uint64_t bytes)
 {
 	uint64_t t = now_ns - io->nap_from_ns;
 	double lasts_ns;
@@ -31,24 +31,46 @@ static void judge_rate(struct nd_io *io, uint64_t now_ns, uint64_t n)
 		return;
 	io->nap_from_ns = now_ns;
 	io->nap_seen += n;
+	io->nap_seen_bytes += bytes;
 	io->nap_ns = 0;
 	if ((double)n * NAP_MAX_NS < (double)NAP_WORTH * (double)t)
 		return;
-	lasts_ns = (double)io->nap_room * (double)t / (double)n;
+	io->nap_fits = io->nap_room / (bytes / n + DATAGRAM_COST);
+	lasts_ns = (double)io->nap_fits * (double)t / (double)n;
 	io->nap_ns = lasts_ns / 2 > NAP_MAX_NS ? NAP_MAX_NS : (uint64_t)(lasts_ns / 2);
 	if (io->nap_ns < NAP_MIN_NS)
 		io->nap_ns = 0;
 }
 
+/*
+ * While we sleep they may come faster than on average: a sender on the same CPU has it for itself then. A nap that
+ * found more than half of what the buffer holds was too long, whatever the rate says.
+ */
+static void judge_nap(struct nd_io *io, uint64_t seen)
+{
+	uint64_t found = seen - io->nap_last, half = io->nap_fits / 2;
+
+	io->nap_last = seen;
+	if (!io->nap_ns)
+		return;
+	if (found > half)
+		io->nap_most_ns = ND_MAX(io->nap_most_ns * half / found, NAP_MIN_NS);
+	else
+		io->nap_most_ns = ND_MIN(io->nap_most_ns + io->nap_most_ns / 16, NAP_MAX_NS);
+}
+
 static uint64_t nap_for(struct nd_io *io, uint64_t now_ns)
 {
-	uint64_t seen = 0;
+	uint64_t seen = 0, bytes = 0;
 	unsigned i;
 
 	if (!io->nap_room)
 		return 0;
-	for (i = 0; i < io->lane_count; i++)
+	for (i = 0; i < io->lane_count; i++) {
 		seen += io->c[i].rx_messages;
+		bytes += io->c[i].rx_bytes;
+	}
+	judge_nap(io, seen);
 	/* a sender that rests, or lost its CPU for a while, does not come slowly: then the kernel wakes us, and
 	 * the rate is taken from there */
 	if (seen == io->nap_seen && io->nap_ns) {
@@ -59,9 +81,10 @@ static uint64_t nap_for(struct nd_io *io, uint64_t now_ns)
 		io->nap_rests = false;
 		io->nap_from_ns = now_ns;
 		io->nap_seen = seen;
+		io->nap_seen_bytes = bytes;
 	}
-	judge_rate(io, now_ns, seen - io->nap_seen);
-	return io->nap_ns;
+	judge_rate(io, now_ns, seen - io->nap_seen, bytes - io->nap_seen_bytes);
+	return ND_MIN(io->nap_ns, io->nap_most_ns);
 }
 
 /* Who else waits for this worker would feel its naps: only one-way datagram receivers take them. */
@@ -70,12 +93,12 @@ void nd_io_naps(struct nd_io *io)
 	uint32_t i;
 
 	io->nap_room = UINT64_MAX;
+	io->nap_most_ns = NAP_MAX_NS;
 	for (i = 0; i < io->flow_count; i++) {
 		const struct nd_flow *f = &io->flows[i];
 		const struct nd_lane *lane = nd_lane_of(io, f);
 		int bytes = 0;
 		socklen_t len = sizeof(bytes);
-		uint64_t room;
 
 		if (!nd_flow_is_datagram(io, f) || lane->load->round_trips) {
 			io->nap_room = 0;
@@ -87,8 +110,7 @@ void nd_io_naps(struct nd_io *io)
 			continue;
 		if (getsockopt(f->fd, SOL_SOCKET, SO_RCVBUF, &bytes, &len) < 0)
 			bytes = 0;
-		room = (uint64_t)bytes / (nd_lane_message(lane) + DATAGRAM_COST);
-		io->nap_room = ND_MIN(io->nap_room, room);
+		io->nap_room = ND_MIN(io->nap_room, (uint64_t)bytes);
 	}
 	if (io->nap_room == UINT64_MAX)
 		io->nap_room = 0;
