@@ -105,8 +105,20 @@ static void ask(const struct nd_frame_state *s, uint8_t *head)
 	put_head(head, s->asks - 1u, QUESTION, TALE_BYTES);
 }
 
+static void warm_up(const struct nd_frame_state *s, struct nd_batch *b)
+{
+	unsigned flags = asking(s, 1) | WARM_UP;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		put_head(b->iov[i].iov_base, 0, flags, (uint32_t)b->iov[i].iov_len);
+}
+
 static void fill_datagrams(struct nd_frame_state *s, struct nd_batch *b)
 {
+	if (s->asks == ND_SOCKPERF_WARM_UP) {
+		warm_up(s, b);
+		return;
+	}
 	if (s->asks) {
 		ask(s, b->iov[0].iov_base);
 		return;

@@ -14,6 +14,7 @@
 #define LONG_NS (500 * ND_NS_PER_MS)
 #define TRIES   20u
 /* Behind the last message of a test that ends by their number: answers may come as long as this is not quiet. */
+#define WARM_UPS 2u /* so many, to a group */
 #define QUIET_NS (500 * ND_NS_PER_MS)
 
 struct burst {
@@ -25,6 +26,7 @@ struct burst {
 	uint64_t left;        /* of it, still to be sent or to be answered */
 	uint64_t due_ns;
 	uint64_t tail_ns;   /* the second half reads until then; 0: on and on */
+	bool warming;       /* messages that do not count are under way */
 	bool is_sent;       /* all that was to be sent */
 	bool may_ask;       /* what has arrived, at the beginning and at the end */
 	bool asking;        /* such a question, or its answer, is under way */
@@ -131,6 +133,15 @@ static void ask(struct burst *s, struct nd_step *ret)
 	};
 }
 
+static void warm_up(struct burst *s, struct nd_step *ret)
+{
+	s->warming = true;
+	*ret = (struct nd_step){ .op = ND_OP_SEND,
+				 .count = ND_MIN(WARM_UPS, s->batch),
+				 .bytes = nd_sockperf_bytes(s->workload, s->flow, 0),
+				 .asks = ND_SOCKPERF_WARM_UP };
+}
+
 static void finish(struct burst *s, struct nd_step *ret)
 {
 	ret->op = ND_OP_FINISH;
@@ -212,6 +223,14 @@ static void received(struct burst *s, const struct nd_event *ev, struct nd_step 
 
 static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_step *ret)
 {
+	if (s->warming && ev->what == ND_HAP_SENT) {
+		s->warming = false;
+		if (s->stopping)
+			finish(s, ret);
+		else
+			begin(s, ev->now_ns, ret);
+		return;
+	}
 	if (s->asking && ev->what != ND_HAP_STOP) {
 		asking(s, ev, ret);
 		return;
@@ -219,7 +238,9 @@ static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_st
 	switch (ev->what) {
 	case ND_HAP_START:
 		s->pace.next_ns = s->start_ns = ev->now_ns;
-		if (s->may_ask && s->datagram)
+		if (s->workload->warms && s->datagram)
+			warm_up(s, ret);
+		else if (s->may_ask && s->datagram)
 			ask(s, ret);
 		else
 			begin(s, ev->now_ns, ret);
@@ -238,7 +259,7 @@ static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_st
 		break;
 	case ND_HAP_STOP:
 		s->stopping = true;
-		if (s->asking || (!s->hearing && ev->bytes))
+		if (s->asking || s->warming || (!s->hearing && ev->bytes))
 			ret->op = ND_OP_KEEP;
 		else
 			finish(s, ret);

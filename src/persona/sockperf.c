@@ -242,6 +242,7 @@ static void fill_client(struct nd_sockperf_line *l)
 				      .compares = l->compares,
 				      .skips = n->skips,
 				      .activity = ND_MAX(n->dots, n->rows),
+				      .warms = l->multicast.wanted && !n->dont_warm_up,
 				      .asks = n->mode == ND_SP_THROUGHPUT && !l->multicast.wanted,
 				      .answered = n->mode == ND_SP_PING_PONG };
 	/* before and behind those that count */

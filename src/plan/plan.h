@@ -106,6 +106,7 @@ struct nd_workload {
 	bool asks;               /* load burst: the receiver is asked what has arrived */
 	uint64_t activity;       /* frame sockperf: each so many-th message is noted; 0: none */
 	bool gaps;     /* frame sockperf: numbers that do not follow are noted; never travel */
+	bool warms;    /* loads burst, under: messages that do not count go first; never travels */
 	bool skips;    /* what a full socket does not take is left out; never travels */
 	bool compares; /* frame sockperf: answers set against what was sent */
 	struct nd_list schedule; /* load under: struct nd_playback (plan/sockperf.h) */

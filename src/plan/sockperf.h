@@ -13,7 +13,9 @@
 #define ND_SOCKPERF_LIMIT   65508ull /* of a message to a server that was told nothing */
 #define ND_SOCKPERF_MAX_TCP 1048575ull
 #define ND_SOCKPERF_TALE    38u /* bytes of a server's answer to what has arrived */
-#define ND_SOCKPERF_THREADS 64  /* logs that a result holds */
+#define ND_SOCKPERF_WARM_UP \
+	255 /* nd_step.asks: messages in front of the first, which do not count */
+#define ND_SOCKPERF_THREADS 64 /* logs that a result holds */
 
 enum nd_sockperf_mode {
 	ND_SP_SERVER,

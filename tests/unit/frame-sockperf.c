@@ -98,6 +98,37 @@ static void writes_headers(void **state)
 	}
 }
 
+/* Number 0; an answer is asked for where every message has one, and servers do not give it. */
+static void warms_up(void **state)
+{
+	static const struct {
+		uint64_t every;
+		uint8_t flags;
+	} rows[] = { { 1, 7 }, { 2, 5 }, { 100, 5 }, { 0, 5 } };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		uint8_t bytes[20] = { 0 };
+		const uint8_t want[14] = { [9] = rows[i].flags, [13] = 20 };
+		struct iovec v = { bytes, sizeof(bytes) };
+		struct nd_batch b = { .iov = &v, .n = 1, .now_ns = 5 };
+		struct end e;
+
+		open_end(&e, true, 20, rows[i].every);
+		e.s.asks = ND_SOCKPERF_WARM_UP;
+		frame()->fill(&e.s, &b);
+		assert_memory_equal(bytes, want, 14);
+		frame()->unfill(&e.s, 1);
+		assert_int_equal(frame()->turn(&e.s, &b, &e.c, &e.sum), 0);
+		assert_int_equal(v.iov_len, 0);
+		v.iov_len = sizeof(bytes);
+		e.s.asks = 0;
+		frame()->fill(&e.s, &b);
+		assert_int_equal(bytes[7], 1); /* they have taken no number */
+		close_end(&e);
+	}
+}
+
 /* A stream that is taken in pieces of any length is the same stream. */
 static void resumes_a_stream(void **state)
 {
@@ -474,7 +505,7 @@ int main(void)
 		cmocka_unit_test(turns_datagrams),      cmocka_unit_test(turns_streams),
 		cmocka_unit_test(gives_up_on_nonsense), cmocka_unit_test(takes_answers),
 		cmocka_unit_test(tells_what_arrived),   cmocka_unit_test(tells_over_a_stream),
-		cmocka_unit_test(finds_gaps),
+		cmocka_unit_test(finds_gaps),           cmocka_unit_test(warms_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,12 +200,46 @@ static void echoes(void **state)
 	assert_int_equal(tell(l, (struct nd_event){ .what = ND_HAP_CLOSED }).op, ND_OP_FINISH);
 }
 
+/* To a group two messages that do not count go first, and what is full is left out. */
+static void warms_up_and_skips(void **state)
+{
+	const struct nd_workload w = { .flows = 1,
+				       .message_bytes = 20,
+				       .burst = 1,
+				       .answered = true,
+				       .warms = true,
+				       .skips = true };
+	const struct nd_load *l = open_load("burst", &w, true);
+	struct nd_step s = tell(l, (struct nd_event){ .what = ND_HAP_START, .now_ns = START_NS });
+
+	(void)state;
+	assert_int_equal(s.op, ND_OP_SEND);
+	assert_int_equal(s.count, 2);
+	assert_int_equal(s.asks, ND_SOCKPERF_WARM_UP);
+	assert_int_equal(s.bytes, 20);
+	s = tell(l, (struct nd_event){ .what = ND_HAP_SENT, .count = 2, .now_ns = START_NS });
+	assert_int_equal(s.op, ND_OP_SEND);
+	assert_int_equal(s.count, 1);
+	assert_int_equal(s.asks, 0);
+	/* the socket is full: the next one, and no wait for an answer */
+	s = tell(l, (struct nd_event){ .what = ND_HAP_TIME, .now_ns = START_NS + 1 });
+	assert_int_equal(s.op, ND_OP_SEND);
+	/* stopped between its warm-up and its first message */
+	l = open_load("under", &w, true);
+	(void)tell(l, (struct nd_event){ .what = ND_HAP_START, .now_ns = START_NS });
+	s = tell(l, (struct nd_event){ .what = ND_HAP_STOP });
+	assert_int_equal(s.op, ND_OP_KEEP);
+	s = tell(l, (struct nd_event){ .what = ND_HAP_SENT, .count = 2 });
+	assert_int_equal(s.op, ND_OP_FINISH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ping_pong),        cmocka_unit_test(streams_go_one_by_one),
-		cmocka_unit_test(schedule_is_kept), cmocka_unit_test(counts_messages),
-		cmocka_unit_test(plays_back),       cmocka_unit_test(echoes),
+		cmocka_unit_test(ping_pong),          cmocka_unit_test(streams_go_one_by_one),
+		cmocka_unit_test(schedule_is_kept),   cmocka_unit_test(counts_messages),
+		cmocka_unit_test(plays_back),         cmocka_unit_test(echoes),
+		cmocka_unit_test(warms_up_and_skips),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

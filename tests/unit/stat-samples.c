@@ -171,6 +171,70 @@ static void agrees_with_a_sorted_list(void **state)
 	nd_samples_free(s);
 }
 
+struct rows {
+	uint64_t *v, n;
+};
+
+static void keep_row(void *user, const struct nd_sample *at)
+{
+	struct rows *r = user;
+
+	r->v[r->n++] = at->rx_ns - at->tx_ns;
+}
+
+/* Two logs, most of each in its file: the rows that a full log has give the same figures. Some messages are lost, some
+ * answers come when a good many others have been sent, and what was sent since then is out of order. */
+static void agrees_behind_a_spill(void **state)
+{
+	enum { N = 1500000, LATE = 300000, LOST_AT = 1000, BEHIND = 70000 };
+
+	struct nd_samples *s[2] = { make(1), make(1) };
+	struct rows rows = { .v = malloc(2 * N * sizeof(uint64_t)) };
+	const struct nd_exact_cut cut = { .skip_ns = 5000, .tail_ns = 5000 };
+	struct nd_exact e;
+	double sum = 0, squares = 0;
+
+	(void)state;
+	assert_non_null(rows.v);
+	for (unsigned k = 0; k < 2; k++) {
+		for (uint64_t i = 1; i <= N; i++) {
+			(void)nd_samples_send(s[k], i * 10);
+			if (i % LATE == 0) /* its answer waits for BEHIND others */
+				continue;
+			if (i > BEHIND && (i - BEHIND) % LATE == 0)
+				assert_true(nd_samples_answer(s[k], i - BEHIND, i * 10));
+			if (i % LOST_AT)
+				assert_true(nd_samples_answer(s[k], i, i * 10 + 1 + i * 7 % 9));
+			if (i % 65536 == 0)
+				nd_samples_drain(s[k]);
+		}
+		assert_int_equal(nd_exact_walk(s[k], &cut, keep_row, &rows, NULL), 0);
+	}
+	assert_int_equal(nd_exact_of(s, 2, &cut, &e), 0);
+	assert_int_equal(e.span.n, rows.n);
+	/* the window begins 500 messages late and ends 500 early; nothing in it is forgotten */
+	assert_int_equal(e.span.n + e.span.dropped + e.span.out_of_order, 2 * (N - 1000));
+	assert_int_equal(e.span.dropped, 2 * ((N - 1000) / LOST_AT - (N - 1000) / LATE));
+	assert_true(e.span.out_of_order > 2 * BEHIND);
+	qsort(rows.v, rows.n, sizeof(*rows.v), compare);
+	for (uint64_t i = 0; i < rows.n; i++)
+		sum += (double)rows.v[i];
+	for (uint64_t i = 0; i < rows.n; i++)
+		squares += ((double)rows.v[i] - sum / (double)rows.n) *
+			   ((double)rows.v[i] - sum / (double)rows.n);
+	near(e.mean_ns, sum / (double)rows.n);
+	assert_true(fabs(e.stddev_ns - sqrt(squares / (double)(rows.n - 1))) < 1e-6 * e.stddev_ns);
+	for (unsigned i = 0; i + 1 < ND_EXACT_QUANTILES; i++)
+		assert_int_equal(
+			e.at_ns[i],
+			rows.v[(size_t)floor(0.5 + nd_exact_quantiles[i] * (double)rows.n) - 1]);
+	assert_int_equal(e.min_ns, rows.v[0]);
+	assert_int_equal(e.max_ns, rows.v[rows.n - 1]);
+	free(rows.v);
+	nd_samples_free(s[0]);
+	nd_samples_free(s[1]);
+}
+
 static void cuts_and_classifies(void **state)
 {
 	struct nd_samples *s = make(1);
@@ -222,9 +286,13 @@ static void nothing_is_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts_answers),      cmocka_unit_test(keeps_all_in_a_file),
-		cmocka_unit_test(keeps_settled_ones),  cmocka_unit_test(agrees_with_a_sorted_list),
-		cmocka_unit_test(cuts_and_classifies), cmocka_unit_test(nothing_is_nothing),
+		cmocka_unit_test(counts_answers),
+		cmocka_unit_test(keeps_all_in_a_file),
+		cmocka_unit_test(keeps_settled_ones),
+		cmocka_unit_test(agrees_with_a_sorted_list),
+		cmocka_unit_test(cuts_and_classifies),
+		cmocka_unit_test(nothing_is_nothing),
+		cmocka_unit_test(agrees_behind_a_spill),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
