@@ -180,10 +180,12 @@ struct nd_io {
 	struct nd_told told[ND_MAX_WORKLOADS];
 	void *engine_state;
 	/* the engine's: */
-	uint64_t now_ns;       /* the clock as last read by this worker */
-	uint64_t look_ns;      /* when wake_fd is looked at although there is work */
-	bool stop_told;        /* all flows have heard of .stop_sending */
-	bool rescan;           /* an edge or a wake-up may have changed flows' states */
+	uint64_t now_ns;  /* the clock as last read by this worker */
+	uint64_t look_ns; /* when wake_fd is looked at although there is work */
+	bool stop_told;   /* all flows have heard of .stop_sending */
+	struct nd_flow
+		*holder; /* whose turn it is, of those whose loads pass it on; NULL: nobody's yet */
+	bool rescan;     /* an edge or a wake-up may have changed flows' states */
 	bool wait_before_recv; /* after a send the reply is not there yet: ask the kernel first */
 	uint64_t nap_room;     /* bytes that a receive buffer holds; 0: never nap */
 	uint64_t nap_fits;     /* datagrams in it, of the lengths that come */

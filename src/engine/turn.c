@@ -54,12 +54,61 @@ static void take_note(struct nd_io *io, struct nd_flow *f, const struct nd_note 
 		nd_hist_record(io->interval[f->workload], note->service_ns);
 }
 
+static bool has_passed(const struct nd_flow *f)
+{
+	return f->state == ND_FLOW_TIMED && f->step.op == ND_OP_PASS;
+}
+
+/* The next one behind the holder that waits for its turn; NULL: there is none. */
+static struct nd_flow *next_holder(const struct nd_io *io)
+{
+	uint32_t at = io->holder ? (uint32_t)(io->holder - io->flows) : 0;
+
+	for (uint32_t i = 1; i < io->flow_count; i++) {
+		struct nd_flow *f = &io->flows[(at + i) % io->flow_count];
+
+		if (has_passed(f))
+			return f;
+	}
+	return NULL;
+}
+
+static void give_turn(struct nd_io *io, struct nd_flow *f)
+{
+	struct nd_event ev = { .what = ND_HAP_TIME, .now_ns = io->now_ns };
+
+	io->holder = f;
+	io->rescan = true;
+	nd_flow_tell(io, f, &ev);
+}
+
+/* Those that pass wait outside of the engine's sight, for no instant and no event. False: so does this one. */
+static bool do_pass(struct nd_io *io, struct nd_flow *f)
+{
+	struct nd_flow *next = io->holder == f ? next_holder(io) : NULL;
+
+	if (!io->holder || (io->holder == f && !next)) {
+		give_turn(io, f);
+		return true;
+	}
+	f->step.at_ns = UINT64_MAX;
+	f->state = ND_FLOW_TIMED;
+	if (next)
+		give_turn(io, next);
+	return false;
+}
+
 static void end_flow(struct nd_io *io, struct nd_flow *f)
 {
+	struct nd_flow *next;
+
 	if (f->state == ND_FLOW_DONE)
 		return;
 	f->state = ND_FLOW_DONE;
 	io->done_count++;
+	next = io->holder == f && !io->stop_told ? next_holder(io) : NULL;
+	if (next)
+		give_turn(io, next);
 	if (nd_lane_of(io, f)->rx->answer && !nd_flow_is_datagram(io, f))
 		nd_close_p(&f->fd); /* others may come, for a long time */
 	if (io->flow_done)
@@ -371,6 +420,8 @@ static bool act(struct nd_io *io, struct nd_flow *f)
 		return do_echo(io, f);
 	case ND_OP_WAIT:
 		return do_wait(io, f);
+	case ND_OP_PASS:
+		return do_pass(io, f);
 	case ND_OP_OPEN:
 		return nd_flow_open(io, f);
 	case ND_OP_ACCEPT:

@@ -26,6 +26,7 @@ struct burst {
 	uint64_t left;        /* of it, still to be sent or to be answered */
 	uint64_t due_ns;
 	uint64_t tail_ns;   /* the second half reads until then; 0: on and on */
+	bool passes;        /* it waits for its turn, where flows take turns */
 	bool warming;       /* messages that do not count are under way */
 	bool is_sent;       /* all that was to be sent */
 	bool may_ask;       /* what has arrived, at the beginning and at the end */
@@ -93,8 +94,17 @@ static uint64_t due_of(struct burst *s, uint64_t now_ns)
 	return s->pace.ns_per_byte > 0 ? nd_pace_take(&s->pace, s->left, now_ns) : 0;
 }
 
+/* Flows with a schedule are as far apart as messages: one burst each, round and round. */
+static uint64_t place_of(const struct burst *s)
+{
+	double whole = s->pace.ns_per_byte * (double)s->count;
+
+	return (uint64_t)(whole * (double)s->flow / (double)ND_MAX(s->workload->flows, 1u));
+}
+
 static void begin(struct burst *s, uint64_t now_ns, struct nd_step *ret)
 {
+	s->passes = false;
 	s->left = s->count;
 	if (s->ops) {
 		if (s->sent >= s->ops) {
@@ -110,6 +120,17 @@ static void begin(struct burst *s, uint64_t now_ns, struct nd_step *ret)
 	s->due_ns = due_of(s, now_ns);
 	s->first = 0;
 	send_some(s, ret);
+}
+
+/* The burst is over, or was given up. */
+static void pass(struct burst *s, uint64_t now_ns, struct nd_step *ret)
+{
+	s->passes = s->workload->turns && !s->passes;
+	s->hearing = true; /* nothing is on its way */
+	if (s->passes)
+		ret->op = ND_OP_PASS;
+	else
+		begin(s, now_ns, ret);
 }
 
 static void hear(struct burst *s, uint64_t now_ns, struct nd_step *ret)
@@ -218,7 +239,7 @@ static void received(struct burst *s, const struct nd_event *ev, struct nd_step 
 	else if (s->left > 0)
 		hear(s, ev->now_ns, ret);
 	else
-		begin(s, ev->now_ns, ret);
+		pass(s, ev->now_ns, ret);
 }
 
 static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_step *ret)
@@ -228,7 +249,7 @@ static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_st
 		if (s->stopping)
 			finish(s, ret);
 		else
-			begin(s, ev->now_ns, ret);
+			pass(s, ev->now_ns, ret);
 		return;
 	}
 	if (s->asking && ev->what != ND_HAP_STOP) {
@@ -237,13 +258,14 @@ static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_st
 	}
 	switch (ev->what) {
 	case ND_HAP_START:
-		s->pace.next_ns = s->start_ns = ev->now_ns;
+		s->start_ns = ev->now_ns;
+		s->pace.next_ns = ev->now_ns + place_of(s);
 		if (s->workload->warms && s->datagram)
 			warm_up(s, ret);
 		else if (s->may_ask && s->datagram)
 			ask(s, ret);
 		else
-			begin(s, ev->now_ns, ret);
+			pass(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_SENT:
 		sent(s, ev, ret);
@@ -255,7 +277,7 @@ static void next_sender(struct burst *s, const struct nd_event *ev, struct nd_st
 		if (s->stopping)
 			ret->op = ND_OP_FINISH;
 		else
-			begin(s, ev->now_ns, ret);
+			pass(s, ev->now_ns, ret);
 		break;
 	case ND_HAP_STOP:
 		s->stopping = true;

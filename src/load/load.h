@@ -20,7 +20,8 @@ enum nd_op {
 	ND_OP_WAIT,   /* nothing until .at_ns */
 	ND_OP_FINISH, /* no more sending: half-close (stream); the flow is done for this end */
 	ND_OP_DRAIN,  /* read and count until end of stream or the run ends it */
-	ND_OP_KEEP,   /* answer to STOP alone: go on with the step in hand */
+	ND_OP_PASS, /* the worker's other flows that pass go first, one after the other; TIME when it is this one's turn */
+	ND_OP_KEEP, /* answer to STOP alone: go on with the step in hand */
 };
 
 /* What to do next on one flow. A step carries a count, so a burst is one call into the engine. */
@@ -41,8 +42,8 @@ enum nd_happened {
 	ND_HAP_RECEIVED, /* .count messages, .bytes in all */
 	ND_HAP_OPENED,
 	ND_HAP_CLOSED, /* by us, or end of stream: .error 0; else negative errno */
-	ND_HAP_TIME,   /* .at_ns of a WAIT, or .until_ns of a RECV, came; a SEND was skipped */
-	ND_HAP_STOP,   /* the run's time is over: finish now; .bytes: done of the step in hand */
+	ND_HAP_TIME, /* .at_ns of a WAIT, or .until_ns of a RECV, came; a SEND was skipped; after PASS */
+	ND_HAP_STOP, /* the run's time is over: finish now; .bytes: done of the step in hand */
 };
 
 struct nd_event {

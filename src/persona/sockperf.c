@@ -89,10 +89,11 @@ int nd_sockperf_settle(struct nd_plan *plan, void *target, const struct nd_strv 
 
 /* ---- to the plan */
 
-static int show(struct nd_sockperf_line *l, const char *host, uint64_t port, struct nd_err *err)
+int nd_sockperf_show(struct nd_sockperf_line *l, const char *host, uint64_t port, bool tcp,
+		     struct nd_err *err)
 {
 	const char *text = nd_arena_printf(&l->plan->arena, "IP = %-15s PORT = %5llu # %s", host,
-					   (unsigned long long)port, l->n.tcp ? "TCP" : "UDP");
+					   (unsigned long long)port, tcp ? "TCP" : "UDP");
 
 	if (!text || nd_strv_add(&l->plan->arena, &l->n.addresses, text) < 0)
 		return nd_fail(err, -ENOMEM, "out of memory");
@@ -126,7 +127,7 @@ static int one_target(struct nd_sockperf_line *l, struct nd_err *err)
 		return nd_fail(err, -ENOMEM, "out of memory");
 	t = l->targets.v;
 	*t = (struct nd_target){ .host = host, .port = l->port, .ports = 1, .cpu = -1 };
-	return show(l, host ? host : "::", l->port, err);
+	return nd_sockperf_show(l, host ? host : "::", l->port, l->n.tcp, err);
 }
 
 static int fill_addresses(struct nd_sockperf_line *l, struct nd_err *err)
@@ -138,13 +139,8 @@ static int fill_addresses(struct nd_sockperf_line *l, struct nd_err *err)
 	if (r < 0)
 		return r;
 	t = l->targets.v;
-	for (uint64_t i = 0; i < l->targets.n; i++) {
+	for (uint64_t i = 0; i < l->targets.n; i++)
 		t[i].flows = l->n.mode == ND_SP_SERVER ? 0 : ND_MAX(l->n.threads, 1);
-		if (l->feed)
-			r = show(l, t[i].host, t[i].port, err);
-		if (r < 0)
-			return r;
-	}
 	for (uint64_t i = 0; i < l->targets.n; i++)
 		l->multicast.wanted |= t[i].host && is_group(t[i].host);
 	plan->targets = l->targets;
@@ -161,7 +157,8 @@ static void fill_sockopts(const struct nd_sockperf_line *l)
 {
 	struct nd_plan *plan = l->plan;
 
-	plan->sock.nodelay = l->n.tcp && (l->n.mode == ND_SP_THROUGHPUT) == l->toggles_nodelay;
+	plan->sock.nodelay =
+		(l->n.tcp || l->streams) && (l->n.mode == ND_SP_THROUGHPUT) == l->toggles_nodelay;
 	plan->sock.fragment = true;
 	plan->sock.sndbuf_bytes = plan->sock.rcvbuf_bytes = l->buffer_bytes;
 	plan->sock.has_dscp = l->has_tos;
@@ -173,12 +170,18 @@ static void fill_sockopts(const struct nd_sockperf_line *l)
 	plan->sock.multicast.joins = l->n.mode != ND_SP_THROUGHPUT;
 }
 
+/* One burst is under way at a time, as many addresses as there are. */
+static bool takes_turns(const struct nd_sockperf_line *l)
+{
+	return l->n.mode == ND_SP_PING_PONG && l->targets.n > 1;
+}
+
 static void fill_how(const struct nd_sockperf_line *l)
 {
 	struct nd_plan *plan = l->plan;
 
 	plan->tx = plan->rx = "auto";
-	plan->engine = l->n.skips ? "epoll" : "auto";
+	plan->engine = l->n.skips || takes_turns(l) ? "epoll" : "auto";
 	/* answers to a group come from elsewhere */
 	if (l->multicast.wanted && l->n.mode != ND_SP_SERVER)
 		plan->tx = "sendto";
@@ -241,6 +244,7 @@ static void fill_client(struct nd_sockperf_line *l)
 				      .burst = n->burst,
 				      .compares = l->compares,
 				      .skips = n->skips,
+				      .turns = takes_turns(l),
 				      .activity = ND_MAX(n->dots, n->rows),
 				      .warms = l->multicast.wanted && !n->dont_warm_up,
 				      .asks = n->mode == ND_SP_THROUGHPUT && !l->multicast.wanted,
@@ -250,6 +254,29 @@ static void fill_client(struct nd_sockperf_line *l)
 		plan->workload[0].total_ops = n->messages + 8000 + 1000;
 	plan->keep_samples = true;
 	plan->sample_every = n->mode == ND_SP_THROUGHPUT ? 0 : n->reply_every;
+}
+
+static uint64_t share(uint64_t of, uint64_t flows, uint64_t all)
+{
+	return of ? ND_MAX(of * flows / all, 1) : 0;
+}
+
+/* Addresses of both kinds: a workload of each, with numbers that go through both. */
+static void split(struct nd_sockperf_line *l)
+{
+	struct nd_workload *w = l->plan->workload;
+	uint64_t all = w[0].flows;
+
+	w[1] = w[0];
+	w[0].transport = "tcp";
+	w[0].flows = l->streams * ND_MAX(l->n.threads, 1);
+	w[1].first_flow = w[0].flows;
+	w[1].flows = all - w[0].flows;
+	for (unsigned i = 0; i < 2; i++) {
+		w[i].rate_ops = share(l->n.rate, w[i].flows, all);
+		w[i].total_ops = share(w[i].total_ops, w[i].flows, all);
+	}
+	l->plan->workloads = l->plan->workload_list.n = 2;
 }
 
 /* Its messages are as long and as many as the file says. */
@@ -275,6 +302,13 @@ int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err)
 
 	if (r < 0)
 		return r;
+	if (l->streams && l->streams < l->targets.n && l->n.mode == ND_SP_SERVER)
+		return nd_fail(err, -EINVAL,
+			       "-f: lines of TCP and of UDP in one file need two servers");
+	if (l->streams && l->streams < l->targets.n && l->n.mode == ND_SP_PLAYBACK)
+		return nd_fail(err, -EINVAL, "-f: a playback goes to TCP or to UDP, not to both");
+	if (l->streams && l->multicast.wanted)
+		return nd_fail(err, -EINVAL, "-f: lines of TCP and groups of UDP need two clients");
 	fill_how(l);
 	fill_sockopts(l);
 	if (l->n.mode == ND_SP_SERVER)
@@ -284,6 +318,8 @@ int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err)
 	if (l->n.mode == ND_SP_PLAYBACK)
 		fill_playback(l);
 	plan->workloads = plan->workload_list.n = 1;
+	if (l->streams && l->streams < l->targets.n)
+		split(l);
 	plan->verb = l->n.mode == ND_SP_SERVER ? ND_VERB_RECEIVE : ND_VERB_STREAM;
 	plan->dialect = "sockperf";
 	plan->face = &l->n;

@@ -17,6 +17,7 @@ struct nd_sockperf_line {
 	bool compares, loops; /* --recv_looping_num is not 1 */
 	struct nd_multicast multicast;
 	struct nd_list targets; /* struct nd_target */
+	uint64_t streams;       /* of a feed file's, those of TCP: the first ones */
 };
 
 extern const struct nd_opt_set nd_sockperf_sets[ND_SP_MODES];
@@ -27,6 +28,9 @@ int nd_sockperf_settle(struct nd_plan *plan, void *target, const struct nd_strv 
 		       struct nd_err *err);
 /** nd_sockperf_fill() - from the words to the plan. */
 ND_MUST_CHECK int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err);
+/** nd_sockperf_show() - one more address for the report. */
+ND_MUST_CHECK int nd_sockperf_show(struct nd_sockperf_line *l, const char *host, uint64_t port,
+				   bool tcp, struct nd_err *err);
 /** nd_sockperf_feed() - addresses of -f into .targets. */
 ND_MUST_CHECK int nd_sockperf_feed(struct nd_sockperf_line *l, struct nd_err *err);
 /** nd_sockperf_playback() - messages of --data-file into .n.schedule. */

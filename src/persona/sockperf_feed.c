@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sockperf's feed file: an address on each line. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -11,17 +12,14 @@
 #define FEED_LINES 4096u
 
 /* "[T:|U:]HOST:PORT[:SOURCE]", IPv6 in brackets. */
-static int read_line(struct nd_sockperf_line *l, const char *line, uint64_t n,
+static int read_line(const struct nd_sockperf_line *l, const char *line, bool *ret_tcp,
 		     struct nd_target *ret, struct nd_err *err)
 {
 	bool typed = line[0] && strchr("TtUu", line[0]) && line[1] == ':';
-	bool tcp = typed && (line[0] == 'T' || line[0] == 't');
+	bool tcp = *ret_tcp = typed && (line[0] == 'T' || line[0] == 't');
 	const char *host = line + (typed ? 2 : 0), *end, *port;
 	size_t used;
 
-	if (n > 0 && tcp != l->n.tcp)
-		return nd_fail(err, -EINVAL, "-f: lines of TCP and of UDP in one file");
-	l->n.tcp = tcp;
 	end = *host == '[' ? strchr(host, ']') : strchr(host, ':');
 	port = end && *end == ']' ? end + 1 : end;
 	host += *host == '[';
@@ -39,17 +37,38 @@ static int read_line(struct nd_sockperf_line *l, const char *line, uint64_t n,
 	return ret->host ? 0 : nd_fail(err, -ENOMEM, "out of memory");
 }
 
-static bool is_known(const struct nd_target *list, uint64_t n, const struct nd_target *t)
+/* Is the last of @n one of those before it? */
+static bool is_known(const struct nd_target *list, const bool *tcp, uint64_t n)
 {
+	const struct nd_target *t = &list[n];
+
 	for (uint64_t i = 0; i < n; i++)
-		if (list[i].port == t->port && !strcmp(list[i].host, t->host) && !t->source)
+		if (tcp[i] == tcp[n] && list[i].port == t->port && !strcmp(list[i].host, t->host) &&
+		    !t->source)
 			return true;
 	return false;
 }
 
-static int read_lines(struct nd_sockperf_line *l, char *text, struct nd_err *err)
+/* A plan's flows are numbered by workload: those of TCP go first. */
+static void sort(struct nd_sockperf_line *l, const bool *tcp, struct nd_target *rest)
 {
 	struct nd_target *t = l->targets.v;
+	uint64_t streams = 0, others = 0;
+
+	for (uint64_t i = 0; i < l->targets.n; i++)
+		if (tcp[i])
+			t[streams++] = t[i];
+		else
+			rest[others++] = t[i];
+	memcpy(t + streams, rest, others * sizeof(*t));
+	l->streams = streams;
+	l->n.tcp = others == 0;
+}
+
+static int read_lines(struct nd_sockperf_line *l, char *text, bool *tcp, struct nd_err *err)
+{
+	struct nd_target *t = l->targets.v;
+	bool is_client = l->n.mode != ND_SP_SERVER;
 	char *rest = text, *line;
 	uint64_t n = 0;
 	int r = 0;
@@ -60,10 +79,12 @@ static int read_lines(struct nd_sockperf_line *l, char *text, struct nd_err *err
 			continue;
 		if (n == FEED_LINES)
 			return nd_fail(err, -EINVAL, "-f: more than %u addresses", FEED_LINES);
-		r = read_line(l, line, n, &t[n], err);
+		r = read_line(l, line, &tcp[n], &t[n], err);
 		/* a client's equal lines of TCP are as many connections */
-		if (r == 0 && ((l->n.tcp && l->n.mode != ND_SP_SERVER) || !is_known(t, n, &t[n])))
-			n++;
+		if (r < 0 || (!(tcp[n] && is_client) && is_known(t, tcp, n)))
+			continue;
+		r = nd_sockperf_show(l, t[n].host, t[n].port, tcp[n], err);
+		n++;
 	}
 	l->targets.n = n;
 	if (r == 0 && n == 0)
@@ -74,12 +95,20 @@ static int read_lines(struct nd_sockperf_line *l, char *text, struct nd_err *err
 int nd_sockperf_feed(struct nd_sockperf_line *l, struct nd_err *err)
 {
 	nd_auto_free char *text = NULL;
+	nd_auto_free bool *tcp = NULL; /* of each line */
+	nd_auto_free struct nd_target *rest = NULL;
 	size_t n = 0;
 	int r = nd_read_file(l->feed, FEED_BYTES, &text, &n, err);
 
 	if (r < 0)
 		return nd_wrap(err, -EINVAL, "-f");
-	if (nd_list_new(&l->plan->arena, &l->targets, FEED_LINES + 1, sizeof(struct nd_target)) < 0)
+	tcp = calloc(FEED_LINES + 1, sizeof(*tcp));
+	rest = calloc(FEED_LINES + 1, sizeof(*rest));
+	if (!tcp || !rest ||
+	    nd_list_new(&l->plan->arena, &l->targets, FEED_LINES + 1, sizeof(*rest)) < 0)
 		return nd_fail(err, -ENOMEM, "out of memory");
-	return read_lines(l, text, err);
+	r = read_lines(l, text, tcp, err);
+	if (r == 0)
+		sort(l, tcp, rest);
+	return r;
 }

@@ -38,7 +38,7 @@ static const char differs[] =
 	"Rows of\n.B \\-A\ntell the messages that were there, which may be some more than was asked for, by thread.\n"
 	"Of an option that is given twice, the later one counts.\n"
 	"With\n.B \\-\\-daemonize\nstandard output is closed: of a client only\n.B \\-\\-full\\-log\nis left.\n"
-	"Sockets of a feed file each have a burst of their own under way, and are all TCP or all UDP.\n"
+	"A feed file of a server is all TCP or all UDP.\n"
 	"Unix sockets, TLS and the options of network cards' own libraries are refused.\n";
 
 static const char rest[] =

@@ -105,10 +105,11 @@ struct nd_workload {
 	bool silent;             /* load echo: nothing goes back */
 	bool asks;               /* load burst: the receiver is asked what has arrived */
 	uint64_t activity;       /* frame sockperf: each so many-th message is noted; 0: none */
-	bool gaps;     /* frame sockperf: numbers that do not follow are noted; never travel */
-	bool warms;    /* loads burst, under: messages that do not count go first; never travels */
-	bool skips;    /* what a full socket does not take is left out; never travels */
-	bool compares; /* frame sockperf: answers set against what was sent */
+	bool gaps;  /* frame sockperf: numbers that do not follow are noted; never travel */
+	bool warms; /* loads burst, under: messages that do not count go first; never travels */
+	bool turns; /* load burst: a worker's flows have their bursts one after the other; never travels */
+	bool skips;              /* what a full socket does not take is left out; never travels */
+	bool compares;           /* frame sockperf: answers set against what was sent */
 	struct nd_list schedule; /* load under: struct nd_playback (plan/sockperf.h) */
 	/* struct nd_size, datagrams: taken in turn, none over message_bytes; empty: all have that */
 	struct nd_list sizes;

@@ -285,14 +285,24 @@ static void put_bandwidth(const struct nd_sprep *f, double rate, uint64_t bytes,
 			    mega * 8);
 }
 
+static uint64_t flows_of(const struct nd_sprep *f)
+{
+	const struct nd_part *part;
+	uint64_t n = 0;
+
+	for (unsigned i = 0; (part = nd_result_part(f->r->client, i)); i++)
+		n += part->flows.n;
+	return n;
+}
+
 /* What arrived is known where the server is one of ours and tells of every flow. */
 static void put_receiver(const struct nd_sprep *f, struct nd_str *out)
 {
-	const struct nd_part *part = part_of(f);
+	uint64_t flows = flows_of(f);
 	double seconds = (double)f->there_ns / (double)ND_NS_PER_S;
 	uint64_t lost = f->sent > f->there ? f->sent - f->there : 0;
 
-	if (!part || f->told == 0 || f->told < part->flows.n || nd_face_bool(&f->face, "coloured"))
+	if (f->told == 0 || f->told < flows || nd_face_bool(&f->face, "coloured"))
 		return;
 	nd_str_addf(out, "sockperf: Receiver: %llu of %llu messages arrived; %llu lost",
 		    (unsigned long long)f->there, (unsigned long long)f->sent,

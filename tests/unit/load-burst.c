@@ -233,13 +233,38 @@ static void warms_up_and_skips(void **state)
 	assert_int_equal(s.op, ND_OP_FINISH);
 }
 
+/* One flow after the other: a burst that is over, or was given up, passes; its turn comes as an instant does. */
+static void takes_turns(void **state)
+{
+	const struct nd_workload w = {
+		.flows = 3, .message_bytes = 20, .burst = 1, .answered = true, .turns = true
+	};
+	const struct nd_load *l = open_load("burst", &w, true);
+	struct nd_step s = tell(l, (struct nd_event){ .what = ND_HAP_START, .now_ns = START_NS });
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(s.op, ND_OP_PASS);
+		s = tell(l, (struct nd_event){ .what = ND_HAP_TIME, .now_ns = START_NS });
+		assert_int_equal(s.op, ND_OP_SEND);
+		s = tell(l, (struct nd_event){ .what = ND_HAP_SENT, .count = 1, .seq = 2 });
+		assert_int_equal(s.op, ND_OP_RECV);
+		s = tell(l, (struct nd_event){ .what = i ? ND_HAP_TIME : ND_HAP_RECEIVED,
+					       .count = 1,
+					       .seq = 2 });
+	}
+	assert_int_equal(s.op, ND_OP_PASS);
+	s = tell(l, (struct nd_event){ .what = ND_HAP_STOP });
+	assert_int_equal(s.op, ND_OP_FINISH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ping_pong),          cmocka_unit_test(streams_go_one_by_one),
 		cmocka_unit_test(schedule_is_kept),   cmocka_unit_test(counts_messages),
 		cmocka_unit_test(plays_back),         cmocka_unit_test(echoes),
-		cmocka_unit_test(warms_up_and_skips),
+		cmocka_unit_test(warms_up_and_skips), cmocka_unit_test(takes_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

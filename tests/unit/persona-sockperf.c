@@ -273,6 +273,40 @@ static void refuses_feeds(void **state)
 	}
 }
 
+/* A workload of each kind, with one another's numbers; addresses are shown as they stand there. */
+static void takes_both_kinds(void **state)
+{
+	struct line l;
+
+	(void)state;
+	write_feed("U:192.0.2.1:1\nT:192.0.2.2:2\nT:192.0.2.2:2\nU:192.0.2.1:1\nT:192.0.2.1:1\n");
+	if (read_line(&l, "pp -f FEED --mps 400") != ND_NEXT_RUN)
+		fail_msg("%s", l.err.text);
+	assert_int_equal(l.plan.workloads, 2);
+	assert_string_equal(l.plan.workload[0].transport, "tcp");
+	assert_int_equal(l.plan.workload[0].flows, 3);
+	assert_int_equal(l.plan.workload[0].rate_ops, 300);
+	assert_string_equal(l.plan.workload[1].transport, "udp");
+	assert_int_equal(l.plan.workload[1].first_flow, 3);
+	assert_int_equal(l.plan.workload[1].flows, 1);
+	assert_int_equal(l.plan.workload[1].rate_ops, 100);
+	assert_true(l.plan.workload[0].turns && l.plan.workload[1].turns && l.plan.sock.nodelay);
+	assert_int_equal(l.plan.targets.n, 4);
+	assert_string_equal(((struct nd_target *)l.plan.targets.v)[3].host, "192.0.2.1");
+	assert_int_equal(l.n->addresses.n, 4);
+	assert_string_equal(l.n->addresses.v[0], "IP = 192.0.2.1       PORT =     1 # UDP");
+	assert_string_equal(l.n->addresses.v[1], "IP = 192.0.2.2       PORT =     2 # TCP");
+	done(&l);
+	assert_true(read_line(&l, "sr -f FEED") < 0);
+	assert_string_equal(l.err.text, "-f: lines of TCP and of UDP in one file need two servers");
+	done(&l);
+	write_feed("T:192.0.2.2:2\nT:192.0.2.2:2\n");
+	assert_int_equal(read_line(&l, "sr -f FEED"), ND_NEXT_RUN);
+	assert_int_equal(l.plan.targets.n, 1);
+	assert_true(l.n->tcp);
+	done(&l);
+}
+
 /* What scripts give and what has no effect here, or is the same anyway. */
 static void takes_what_has_no_effect(void **state)
 {
@@ -310,6 +344,7 @@ int main(void)
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(refuses_feeds),
 		cmocka_unit_test(takes_what_has_no_effect),
+		cmocka_unit_test(takes_both_kinds),
 	};
 
 	return cmocka_run_group_tests(tests, make_feed, drop_feed);
