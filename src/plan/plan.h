@@ -244,8 +244,6 @@ struct nd_plan {
 	uint64_t group_expect;  /* clients of the group */
 	uint64_t group_wait_ns; /* this one waits at most so long for the others */
 
-	bool follows; /* another test of the same session comes behind this one; no part of what is agreed upon */
-
 	/* how */
 	uint64_t threads;    /* per end; 0: as many as both ends have CPUs, at most the flows */
 	const char *engine;  /* engines.def, "auto" */
@@ -295,6 +293,7 @@ struct nd_plan {
 	bool open_ended; /* receiver: flows come as they like; workload[0].flows is room */
 	bool hold;       /* receiver: test after test */
 	bool keep_open;  /* sender: connections stay as they are until the test is over */
+	bool follows; /* client: another test of the same session comes behind it; never in the plan itself */
 	const char *interrupts;  /* count interrupts of lines with this text; NULL: none */
 	const char *counted_nic; /* count packets of this interface; NULL: the test's own */
 	struct nd_exits exits;   /* never travels */
