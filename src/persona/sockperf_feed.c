@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sockperf's feed file: an address on each line. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fd.h"
@@ -95,20 +94,19 @@ static int read_lines(struct nd_sockperf_line *l, char *text, bool *tcp, struct 
 int nd_sockperf_feed(struct nd_sockperf_line *l, struct nd_err *err)
 {
 	nd_auto_free char *text = NULL;
-	nd_auto_free bool *tcp = NULL; /* of each line */
-	nd_auto_free struct nd_target *rest = NULL;
+	bool *tcp; /* of each line */
+	struct nd_list rest = { 0 };
 	size_t n = 0;
 	int r = nd_read_file(l->feed, FEED_BYTES, &text, &n, err);
 
 	if (r < 0)
 		return nd_wrap(err, -EINVAL, "-f");
-	tcp = calloc(FEED_LINES + 1, sizeof(*tcp));
-	rest = calloc(FEED_LINES + 1, sizeof(*rest));
-	if (!tcp || !rest ||
-	    nd_list_new(&l->plan->arena, &l->targets, FEED_LINES + 1, sizeof(*rest)) < 0)
+	tcp = nd_arena_alloc(&l->plan->arena, FEED_LINES + 1, sizeof(*tcp));
+	if (!tcp || nd_list_new(&l->plan->arena, &rest, FEED_LINES, sizeof(struct nd_target)) < 0 ||
+	    nd_list_new(&l->plan->arena, &l->targets, FEED_LINES + 1, sizeof(struct nd_target)) < 0)
 		return nd_fail(err, -ENOMEM, "out of memory");
 	r = read_lines(l, text, tcp, err);
 	if (r == 0)
-		sort(l, tcp, rest);
+		sort(l, tcp, rest.v);
 	return r;
 }

@@ -49,9 +49,10 @@ static void put_summary_of(const uint8_t key[ND_SENDER_KEY], uint64_t missing, s
 static void put_gap(const struct nd_diary_entry *e, struct nd_str *out)
 {
 	nd_auto_str who = { 0 }, gap = { 0 };
+	uint64_t n = e->to - e->from + 1;
 
 	add_sender(e->key, &who);
-	nd_str_addf(&gap, "(%llu)", (unsigned long long)(e->to - e->from + 1));
+	nd_str_addf(&gap, "(%llu)", (unsigned long long)n);
 	nd_str_addf(out, "sockperf: %-23s Total Dropped/OOO: %-12lluGAP:%-8s[%llu - %llu]\n",
 		    nd_str_text(&who), (unsigned long long)e->sum, nd_str_text(&gap),
 		    (unsigned long long)e->from, (unsigned long long)e->to);
