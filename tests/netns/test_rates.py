@@ -97,11 +97,12 @@ def rate_is_kept(pair, stream_json, args, asked, seconds):
     for _ in range(3):
         report = stream_json(pair.a, pair.server, "-t", seconds, "--warmup", "0.3s", *args)
         d = check_report(report)
-        assert d["offered_bps"] <= 1.02 * asked and d["goodput_bps"] <= 1.02 * asked
+        assert d["offered_bps"] <= 1.02 * asked
         # nor is more than the asked rate sent over the whole of the run
         length = d["window_start_s"] + d["sender_window_s"]
         assert d["total_sent_bytes"] * 8 / length <= 1.03 * asked + 8 * d["message_bytes"]
-        if min(d["offered_bps"], d["goodput_bps"]) >= 0.95 * asked:
+        # what a receiver found that had stood still at its first edge came before the window
+        if d["offered_bps"] >= 0.95 * asked and 0.95 * asked <= d["goodput_bps"] <= 1.02 * asked:
             return
     pytest.fail(f"offered {d['offered_bps']}, goodput {d['goodput_bps']}")
 
@@ -170,20 +171,26 @@ def test_rate_of_round_trips(pair, stream_json):
 @pytest.mark.parametrize("kind", [(), ("-u",)], ids=["tcp", "udp"])
 def test_round_trips_over_a_long_cable(lab, serve, stream_json, kind):
     """A relay of 10 ms each way, which logs the true delay of each frame."""
-    net = lab(delay_ms=10)
-    server = serve(net.b)
-    report = stream_json(net.a, server, *kind, "--shape", "rr", "-r", 333, "-t", "1s",
-                         "--warmup", "0.1s", "-P", 4)
-    d = check_rr(report)
-    size = 333 + (42 if kind else 66)
-    ways = [[f.ns / 1e3 for f in net.relay.delays(host, bytes=size)] for host in "ab"]
-    assert min(len(way) for way in ways) >= d["rtt_count"] > 0
-    cable = sum(statistics.median(way) for way in ways)
-    assert d["rtt_p50_us"] >= 20000 and d["rtt_min_us"] >= 20000
-    assert cable <= d["rtt_p50_us"] + 100 and d["rtt_p50_us"] <= cable + 2000
-    assert report["clock_rtt_us"] >= 20000
-    # both ends read one clock
-    assert abs(report["clock_offset_us"]) <= report["clock_rtt_us"] / 2
+    over = []
+    for _ in range(3):  # ends that wait for a CPU add to what the cable takes
+        net = lab(delay_ms=10)
+        server = serve(net.b)
+        report = stream_json(net.a, server, *kind, "--shape", "rr", "-r", 333, "-t", "1s",
+                             "--warmup", "0.1s", "-P", 4)
+        d = check_rr(report)
+        size = 333 + (42 if kind else 66)
+        ways = [[f.ns / 1e3 for f in net.relay.delays(host, bytes=size)] for host in "ab"]
+        assert min(len(way) for way in ways) >= d["rtt_count"] > 0
+        cable = sum(statistics.median(way) for way in ways)
+        assert d["rtt_p50_us"] >= 20000 and d["rtt_min_us"] >= 20000
+        assert cable <= d["rtt_p50_us"] + 100
+        assert report["clock_rtt_us"] >= 20000
+        # both ends read one clock
+        assert abs(report["clock_offset_us"]) <= report["clock_rtt_us"] / 2
+        over.append(d["rtt_p50_us"] - cable)
+        if over[-1] <= 2000:
+            return
+    pytest.fail(f"{over} us more than the cable takes")
 
 
 def test_lost_requests_do_not_end_a_flow(pair, stream_json):
