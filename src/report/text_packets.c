@@ -219,7 +219,10 @@ void nd_text_search(struct nd_str *out, const struct nd_search *s)
 	nd_auto_str bound = { 0 };
 
 	nd_scaled_text(&bound, s->bound_ratio, ND_M_RATIO);
-	nd_str_addf(out, "\nHighest rate with a loss of at most %s\n", nd_str_text(&bound));
+	nd_str_addf(
+		out,
+		"\nHighest rate with a loss of at most %s; the report above is of its last trial\n",
+		nd_str_text(&bound));
 	if (isfinite(s->found_per_s))
 		nd_line_figure(&l, ", ", "", nd_report_row(&nd_search_table, "found_per_s"), s);
 	else
