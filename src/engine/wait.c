@@ -33,7 +33,7 @@ static void judge_rate(struct nd_io *io, uint64_t now_ns, uint64_t n, uint64_t b
 	io->nap_seen += n;
 	io->nap_seen_bytes += bytes;
 	io->nap_ns = 0;
-	if ((double)n * NAP_MAX_NS < (double)NAP_WORTH * (double)t)
+	if (n == 0 || (double)n * NAP_MAX_NS < (double)NAP_WORTH * (double)t)
 		return;
 	io->nap_fits = io->nap_room / (bytes / n + DATAGRAM_COST);
 	lasts_ns = (double)io->nap_fits * (double)t / (double)n;

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* A worker's only flow waits inside the calls that send: it says so to the socket, and leaves in time. */
-#include <cmocka.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
+
+/* cmocka.h needs what stands above it. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 
 #include "base/fd.h"
 #include "engine-rig.h"

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* How long a receiver of datagrams sleeps: by the rate, by what its buffer holds, by what it found. */
-#include <cmocka.h>
+
+/* cmocka.h needs what stands above it. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
 
 #include "engine/int.h"
 
