@@ -219,6 +219,8 @@ void cost_engines(void)
 	const struct nd_xfer *x;
 
 	for (size_t i = 0; (x = nd_xfer_at(i)); i++) {
+		if (x->hidden)
+			continue; /* needs its own kind at the other end, and is no path that moves many bytes */
 		measure(&(struct way){ blocking, x, 1, false });
 		measure(&(struct way){ epoll, x, MANY, false });
 		if (has_short(x))
