@@ -132,29 +132,36 @@ def stall(pair, netdyno, victim, *args, form="hdr"):
     client = pair.a.spawn(argv)
     client.wait_line("[Ii]nterval.*measure", 20 * kitnet.slow(), "stdout")
     who = client if victim == "client" else pair.server
+    begun = time.monotonic()
     who.send_signal(signal.SIGSTOP)
     time.sleep(STALL_S)  # the stall itself
     who.send_signal(signal.SIGCONT)
+    client.stalled_s = time.monotonic() - begun  # a busy machine wakes this program late
     assert client.wait(30 * kitnet.slow()) == 0, client.stderr
     return read_log(client.stdout), client
 
 
 # half a second of 1000 a second; those due in its last 50 ms are not slow any more
-AFFECTED = range(430, 530)
+AFFECTED_LEAST = 430
+
+
+def affected(client):
+    return range(AFFECTED_LEAST, round(RATE * client.stalled_s * 1.06))
 
 
 @pytest.mark.plain
 def test_server_stops_open_loop(pair, netdyno):
-    logs, _ = stall(pair, netdyno, "server", "--rate", RATE)
-    assert over(logs["response"], 50) in AFFECTED
-    assert over(logs["service"], 50) in AFFECTED, "requests went out all the same"
+    logs, client = stall(pair, netdyno, "server", "--rate", RATE)
+    assert over(logs["response"], 50) in affected(client)
+    assert over(logs["service"], 50) in affected(client), "requests went out all the same"
     assert over(logs["response"], 400) > sum(n for n, _ in logs["response"]) / 100, "p99 is 400 ms and more"
 
 
 @pytest.mark.plain
 def test_server_stops_closed_loop(pair, netdyno):
     logs, _ = stall(pair, netdyno, "server", "-q", 1)
-    assert over(logs["service"], 50) == 1, "a closed loop omits the others"
+    assert over(logs["service"], 400) == 1, "a closed loop omits the others"
+    assert over(logs["service"], 50) <= 3  # a busy machine has pauses of its own
     assert "response" not in logs
 
 
@@ -165,7 +172,7 @@ def test_udp_server_stops(pair, netdyno):
     answered = sum(n for n, _ in logs["response"])
     assert answered == sum(n for n, _ in logs["service"])
     late, lost = over(logs["response"], 50), 5 * RATE - answered
-    assert late > 0 and late + lost >= AFFECTED.start
+    assert late > 0 and late + lost >= AFFECTED_LEAST
 
 
 @pytest.mark.plain
@@ -185,8 +192,8 @@ def test_udp_lost_are_those_without_room(pair, netdyno):
 
 @pytest.mark.plain
 def test_client_stops(pair, netdyno):
-    logs, _ = stall(pair, netdyno, "client", "--rate", RATE)
-    assert over(logs["response"], 50) in AFFECTED
+    logs, client = stall(pair, netdyno, "client", "--rate", RATE)
+    assert over(logs["response"], 50) in affected(client)
     assert over(logs["service"], 50) <= 3, "the path was never slow"
 
 
