@@ -93,7 +93,7 @@ def test_matrix(net, netdyno, real, serve, tmp_path, tcp, mode, who):
         assert PERCENTILES.search(text), text
         assert number(r"Total (\d+) observations", text) > 10
     server.send_signal(signal.SIGINT)
-    poll("the server's end", lambda: server.returncode is not None, 10.0 * slow())
+    server.wait(10.0 * slow())  # and all that it has said
     if who != "real server":
         # a client that is stopped may have sent some more than it counts, and a burst may be cut; what a slow
         # server's socket had no room for is the kernel's to tell
@@ -111,7 +111,7 @@ def test_receiver_tells(net, netdyno, real, serve, tcp, who):
     ended(proc, within=20.0)
     sent = number(r"Total of (\d+) messages sent", plain(proc))
     server.send_signal(signal.SIGINT)
-    poll("the server's end", lambda: server.returncode is not None, 10.0 * slow())
+    server.wait(10.0 * slow())  # and all that it has said
     received = number(r"Total (\d+) messages received and handled", plain(server))
     if who == "real server":
         assert "Receiver:" not in proc.stdout
@@ -143,7 +143,7 @@ def test_groups(net, netdyno, real, serve, mode, who, group):
     assert number(r"ReceivedMessages=(\d+)", text) > 10
     assert number(r"# dropped messages = (\d+)", text) == 0 or slow() > 1
     server.send_signal(signal.SIGINT)
-    poll("the server's end", lambda: server.returncode is not None, 10.0 * slow())
+    server.wait(10.0 * slow())  # and all that it has said
 
 
 def statistics(rows):
