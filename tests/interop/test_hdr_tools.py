@@ -58,6 +58,7 @@ def at_count(rows, wanted):
     raise AssertionError(f"there are only {total} values")
 
 
+@pytest.mark.plain
 def test_java_script(log):
     """hdr-histogram-js, with the package where node finds it: npm install -g hdr-histogram-js."""
     if not shutil.which("node"):
@@ -82,6 +83,7 @@ def test_java_script(log):
             assert low <= value <= highest(low), f"{tag}: {p} %"
 
 
+@pytest.mark.plain
 def test_java(log, tmp_path):
     """Each row of the log processor: a value, and how many there are up to it."""
     jar = next((j for j in JARS if os.path.exists(j)), None)

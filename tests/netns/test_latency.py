@@ -210,6 +210,7 @@ def test_udp_affected_are_late_or_lost(pair, ask, netdyno):
     assert quantile(times["response"], "p50") < 100e3
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("outstanding", [1, 4])
 def test_lost_answers_stall_no_flow(pair, ask, outstanding):
     rule = pair.b.loss(every=500, dport=pair.server.port, min_payload=100, max_payload=100)
@@ -353,6 +354,7 @@ def test_more_addresses_have_more_ports(pair, ask, netdyno):
     assert (times["source_ports"], times["source_addresses"]) == (4, 2) and times["answered"] > 0
 
 
+@pytest.mark.plain
 def test_a_full_queue_of_connections_is_named(pair, netdyno):
     """A queue for two, 64 that want into it, and for a while nobody who takes them out."""
     pair.server.host.sysctl("net.core.somaxconn", "1")

@@ -78,6 +78,7 @@ def test_threads_are_apart(pair, netdyno):
     assert report["client"]["threads"] == report["server"]["threads"] == 4
 
 
+@pytest.mark.plain
 def test_other_formats(pair, netdyno):
     texts = {}
     for form in ("text", "csv", "xml", "hdr"):

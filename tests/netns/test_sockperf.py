@@ -122,6 +122,7 @@ def test_type_of_service(net, netdyno):
         ended(proc, within=20.0)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("tcp", [False, True], ids=["udp", "tcp"])
 def test_threads(net, netdyno, serve, tcp):
     words = ["--tcp"] if tcp else []
@@ -160,6 +161,7 @@ def test_what_a_full_socket_does_not_take(net, netdyno, serve, words):
     stop(server)
 
 
+@pytest.mark.plain
 def test_a_stream_that_is_full_ends_in_time(net, netdyno, serve):
     port, server = serve("--tcp")
     proc = net.a.spawn([netdyno, "sockperf", "ul", "--tcp", "-i", net.b.ip4, "-p", port, "-t", "2", "-m", "60000", "--mps", "1000",

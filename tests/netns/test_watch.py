@@ -58,6 +58,7 @@ def sar_counts(file, nic):
     return {a[0]: int(b[2]) - int(a[1]) for a, b in zip(first, last)}
 
 
+@pytest.mark.plain
 @pytest.mark.limit(180)
 def test_the_same_as_sar(pair, netdyno, tmp_path):
     need("sar", "sadf")
@@ -238,6 +239,7 @@ def test_a_reader_that_leaves(netdyno):
     assert p.stdout.startswith("time") and not p.stderr
 
 
+@pytest.mark.plain
 def test_it_costs_little(pair, netdyno):
     """Below half a percent of a core at one sample a second, with eight interfaces: ten samples in a second
     may cost 50 ms, so far below that."""
