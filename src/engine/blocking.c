@@ -30,6 +30,7 @@ void nd_blocking_close(struct nd_io *io)
 {
 	free(io->engine_state);
 	io->engine_state = NULL;
+	nd_io_unguard(io);
 	io->patient = io->one_way = io->coarse =
 		false; /* the socket stays as it is: it goes with its flow */
 }
@@ -78,6 +79,8 @@ static int wait_for(struct nd_io *io, struct nd_err *err)
 	n = ppoll(p, io->flow_count + 1, until == UINT64_MAX ? NULL : &t, NULL);
 	if (n < 0 && errno != EINTR)
 		return nd_sysfail(err, "poll");
+	if (n < 0)
+		nd_io_guard(io, false); /* poll() needs none */
 	io->now_ns = nd_now_ns();
 	for (i = 0; n > 0 && i < io->flow_count; i++)
 		if (p[i + 1].revents)
@@ -100,6 +103,8 @@ static bool take_turns(struct nd_io *io)
 		if (nd_flow_due(f) <= io->now_ns)
 			f->state = ND_FLOW_READY;
 		if (f->state == ND_FLOW_READY)
+			nd_io_may_turn(io);
+		if (f->state == ND_FLOW_READY)
 			ready |= nd_flow_turn(io, f, ND_TURN_BUDGET) == ND_FLOW_READY;
 	}
 	return ready;
@@ -113,6 +118,7 @@ int nd_blocking_run(struct nd_io *io, struct nd_err *err)
 	while (r == 0 && !io->quit && io->done_count < io->flow_count)
 		if (!take_turns(io) && !io->quit && io->done_count < io->flow_count)
 			r = wait_for(io, err);
+	nd_io_guard(io, false);
 	return r;
 }
 

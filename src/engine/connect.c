@@ -90,7 +90,7 @@ bool nd_flow_accept(struct nd_io *io, struct nd_flow *f)
 		do
 			fd = nd_call_accept(f->listen_fd,
 					    (waits ? 0 : SOCK_NONBLOCK) | SOCK_CLOEXEC);
-		while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+		while (fd < 0 && (nd_call_again(io->patient) || errno == ECONNABORTED));
 	}
 	f->called = false;
 	if (fd < 0 && errno == EAGAIN) {

@@ -139,7 +139,8 @@ int nd_dg_recv(struct nd_io *io, struct nd_flow *f, struct mmsghdr *header, uint
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
 		r = call_recv(f->fd, header, n,
 			      flags | (io->recv_waits ? MSG_WAITFORONE : MSG_DONTWAIT));
-	} while (r < 0 && (errno == EINTR || (errno != ENOMEM && nd_is_refusal(errno))));
+	} while (r < 0 &&
+		 (nd_call_again(io->recv_waits) || (errno != ENOMEM && nd_is_refusal(errno))));
 	if (r < 0)
 		r = -errno;
 	io->now_ns = nd_io_clock(io);

@@ -83,7 +83,8 @@ static int recv_one(struct nd_io *io, struct nd_flow *f, struct datagram_recv *d
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
 		r = nd_call_recv(f->fd, d->room, d->look,
 				 d->flags | (io->recv_waits ? 0 : MSG_DONTWAIT));
-	} while (r < 0 && (errno == EINTR || (errno != ENOMEM && nd_is_refusal(errno))));
+	} while (r < 0 &&
+		 (nd_call_again(io->recv_waits) || (errno != ENOMEM && nd_is_refusal(errno))));
 	d->header[0].msg_len = r < 0 ? 0 : (unsigned)r;
 	r = r < 0 ? -errno : 1;
 	io->now_ns = nd_io_clock(io);

@@ -10,6 +10,7 @@
 #define ND_ENGINE_ENGINE_H
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include "frame/frame.h"
 #include "load/load.h"
@@ -18,7 +19,8 @@
 #include "stat/counters.h"
 #include "stat/hist.h"
 
-/* A worker with one flow may wait inside recv() itself, which saves a system call; edges are kept away. */
+/* A worker with one flow may wait inside its calls, which saves a system call; edges are kept away. Who has done
+ * nothing for twice as long is woken, once and again: see nd_io_guard(). */
 #define ND_PATIENCE_NS (10 * ND_NS_PER_MS)
 
 enum nd_flow_state {
@@ -194,13 +196,15 @@ struct nd_io {
 	uint64_t nap_most_ns; /* longer naps found the buffer too full */
 	bool nap_rests;       /* nothing came in the last nap */
 	uint64_t nap_ns;      /* what the rate allows; 0: too slow, or too fast, to nap */
-	bool patient; /* the one flow's socket may block in its calls, for up to ND_PATIENCE_NS */
-	bool one_way; /* in those that send, too: nothing comes back that would wait meanwhile */
-	bool blocks;  /* the one flow's socket does, unless told by a call */
+	bool patient;  /* the one flow may wait inside its calls, for up to 3 * ND_PATIENCE_NS */
+	bool one_way;  /* in those that send, too: nothing comes back that would wait meanwhile */
+	bool blocks;   /* the one flow's socket does, unless told by a call */
+	bool guarded;  /* .guard is there */
+	bool guard_on; /* and under way */
+	timer_t guard; /* its signal ends calls that wait */
 	bool coarse; /* nobody asks what single operations took: .now_ns may be a tick of the kernel old */
 	bool recv_waits; /* this call of recv() may; its short count does not clear .readable */
 	bool send_waits; /* this call that sends may */
-	uint64_t sent_for_ns; /* the last such call took */
 
 	/* Phases: the run sets the next edge; the engine calls edge() at the first operation past it and at
 	 * a time-out when nothing happens. edge() moves .edge_ns on, and may set .stop_sending or .quit. */
@@ -263,7 +267,7 @@ enum nd_flow_state nd_flow_turn(struct nd_io *io, struct nd_flow *f, unsigned bu
 void nd_flow_begin(struct nd_io *io, struct nd_flow *f, uint64_t start_ns);
 /** nd_flow_stop() - STOP to the load: a sender half-closes, a receiver goes on draining. */
 void nd_flow_stop(struct nd_io *io, struct nd_flow *f, uint64_t now_ns);
-/** nd_io_may_wait() - may this call block, for up to ND_PATIENCE_NS? */
+/** nd_io_may_wait() - may this call block, until nd_io_guard() ends it? */
 bool nd_io_may_wait(const struct nd_io *io, const struct nd_flow *f);
 /** nd_io_tick() - edge and wake handling for engines that have waited: call with a fresh clock. */
 void nd_io_tick(struct nd_io *io, uint64_t now_ns);

@@ -30,6 +30,7 @@ static void close_epoll(struct nd_io *io)
 
 	if (!e)
 		return;
+	nd_io_unguard(io);
 	io->patient = io->one_way = io->coarse =
 		false; /* the socket stays as it is: it goes with its flow */
 	nd_close_p(&e->fd);
@@ -192,6 +193,8 @@ static int wait_for(struct nd_io *io, struct epoll *e, struct nd_err *err)
 	n = e->q.n ? epoll_wait(e->fd, e->events, EVENTS, 0) : wait_ns(e, io->now_ns, until);
 	if (n < 0 && errno != EINTR)
 		return nd_sysfail(err, "epoll");
+	if (n < 0)
+		nd_io_guard(io, false); /* this wait needs none */
 	io->now_ns = nd_now_ns();
 	for (i = 0; i < n; i++) {
 		if (e->events[i].data.ptr == e)
@@ -218,6 +221,7 @@ static void take_turns(struct nd_io *io, struct epoll *e)
 
 		bool listens = f->step.op == ND_OP_ACCEPT;
 
+		nd_io_may_turn(io);
 		(void)nd_flow_turn(io, f,
 				   io->patient ? ALONE
 					       : ND_TURN_BUDGET); /* its state is looked at next */
@@ -243,6 +247,7 @@ static int run_epoll(struct nd_io *io, struct nd_err *err)
 		if (r == 0)
 			take_turns(io, e);
 	}
+	nd_io_guard(io, false);
 	return r;
 }
 

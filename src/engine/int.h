@@ -3,6 +3,7 @@
 #ifndef ND_ENGINE_INT_H
 #define ND_ENGINE_INT_H
 
+#include <errno.h>
 #include <time.h>
 
 #include "base/time.h"
@@ -82,7 +83,7 @@ static inline bool nd_step_writes(const struct nd_step *s)
 static inline bool nd_flow_unblock(struct nd_flow *f, bool readable, bool writable)
 {
 	f->readable |= readable;
-	f->called |= readable;
+	f->called |= readable && f->step.op == ND_OP_ACCEPT;
 	f->writable |= writable;
 	if (f->state != ND_FLOW_BLOCKED || !(nd_step_writes(&f->step) ? writable : readable))
 		return false;
@@ -156,6 +157,27 @@ void nd_io_be_patient(struct nd_io *io, struct nd_flow *f);
 void nd_io_be_hasty(struct nd_io *io);
 /** nd_io_settle() - before a call that cannot be told not to block: @waits: it may. */
 void nd_io_settle(struct nd_io *io, struct nd_flow *f, bool waits);
+/** nd_io_guard() - calls that wait end with EINTR when this was not called anew for 2 * ND_PATIENCE_NS. */
+void nd_io_guard(struct nd_io *io, bool on);
+
+/** nd_io_may_turn() - steps follow, which may wait inside their calls. */
+static inline void nd_io_may_turn(struct nd_io *io)
+{
+	if (io->patient && !io->guard_on)
+		nd_io_guard(io, true);
+}
+
+/** nd_io_unguard() - the worker's signal is not used any more. */
+void nd_io_unguard(struct nd_io *io);
+
+/** nd_call_again() - errno of a call: is it to be made again? One that @waited, and that the guard ended, moved nothing:
+ * errno is EAGAIN then. */
+static inline bool nd_call_again(bool waited)
+{
+	if (errno == EINTR && waited)
+		errno = EAGAIN;
+	return errno == EINTR;
+}
 
 /** nd_io_woken() - wake_fd is readable. */
 void nd_io_woken(struct nd_io *io, uint64_t now_ns);

@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* A worker with a single flow waits inside its calls, and looks at the clock only where somebody asks for it. */
+#include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
-#include <sys/time.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "engine/int.h"
+
+#ifdef sigev_notify_thread_id
+#	define NOTIFY_TID sigev_notify_thread_id
+#else /* glibc before 2.38 has no name for it */
+#	define NOTIFY_TID _sigev_un._tid
+#endif
 
 /* One end sends, the other receives, and a call that waits keeps nothing else from happening. */
 static bool is_one_way(const struct nd_lane *l)
@@ -19,16 +29,63 @@ static bool may_block(const struct nd_lane *l)
 	return is_one_way(l) || (!l->tx->never_blocks && !l->rx->never_blocks);
 }
 
-/* A connection yet to be made is made so; one that is accepted inherits it. */
+/* A connection yet to be made is made so; one that is accepted is born so. */
 static bool block(int fd)
 {
-	struct timeval t = { .tv_usec = ND_PATIENCE_NS / ND_NS_PER_US };
+	return fd < 0 || nd_nonblock(fd, false, NULL) == 0;
+}
 
-	if (fd < 0)
+static void interrupt(int number)
+{
+	(void)number; /* that it came is all */
+}
+
+/* Time-outs of sockets would do, too, but each call that waits then sets up a timer, and a sendfile() has one for each
+ * piece that waits: this one is never due while operations follow each other, and ends a call for good. */
+static bool make_guard(struct nd_io *io)
+{
+	struct sigaction on = { .sa_handler = interrupt }; /* no SA_RESTART: calls end */
+	struct sigevent to = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGRTMIN };
+	sigset_t set;
+
+	if (io->guarded)
 		return true;
-	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) == 0 &&
-	       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) == 0 &&
-	       nd_nonblock(fd, false, NULL) == 0;
+	to.NOTIFY_TID = (pid_t)syscall(SYS_gettid);
+	(void)sigemptyset(&set);         /* a valid set */
+	(void)sigaddset(&set, SIGRTMIN); /* and number */
+	io->guarded = sigaction(SIGRTMIN, &on, NULL) == 0 &&
+		      pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0 &&
+		      timer_create(CLOCK_MONOTONIC, &to, &io->guard) == 0;
+	return io->guarded;
+}
+
+void nd_io_guard(struct nd_io *io, bool on)
+{
+	struct itimerspec when = { 0 };
+
+	if (!io->guarded)
+		return;
+	if (on) {
+		when.it_value = nd_timespec(0, 2 * ND_PATIENCE_NS);
+		when.it_interval = nd_timespec(0, ND_PATIENCE_NS); /* the call had not begun */
+	}
+	io->guard_on = on;
+	(void)timer_settime(io->guard, 0, &when, NULL); /* cannot fail with a valid timer */
+}
+
+void nd_io_unguard(struct nd_io *io)
+{
+	if (io->guarded)
+		(void)timer_delete(io->guard); /* likewise */
+	io->guarded = io->guard_on = false;
+}
+
+/* Others' descriptors of a listening socket would block with it, and they have no guard. */
+static bool is_shared(const struct nd_io *io, const struct nd_flow *f)
+{
+	const struct nd_lane *l = nd_lane_of(io, f);
+
+	return l->load->connects && !f->active && l->workload->flows > 1;
 }
 
 /* Ends by time alone, and no operation of it goes into a histogram, a header or a schedule. */
@@ -45,11 +102,14 @@ static bool is_untimed(const struct nd_io *io, const struct nd_flow *f)
 
 void nd_io_be_patient(struct nd_io *io, struct nd_flow *f)
 {
+	const struct nd_lane *l = nd_lane_of(io, f);
+
 	if ((io->wait && io->wait->idle) || io->nap_room)
 		return;
 	io->coarse = is_untimed(io, f);
-	io->patient = io->blocks = may_block(nd_lane_of(io, f)) && block(f->fd);
-	io->one_way = io->patient && is_one_way(nd_lane_of(io, f));
+	io->patient = io->blocks =
+		may_block(l) && !is_shared(io, f) && make_guard(io) && block(f->fd);
+	io->one_way = io->patient && is_one_way(l);
 }
 
 void nd_io_settle(struct nd_io *io, struct nd_flow *f, bool waits)
@@ -66,5 +126,6 @@ void nd_io_be_hasty(struct nd_io *io)
 	for (i = 0; io->patient && i < io->flow_count; i++)
 		if (io->flows[i].fd >= 0 && nd_nonblock(io->flows[i].fd, true, NULL) < 0)
 			nd_close_p(&io->flows[i].fd); /* it cannot fail on a socket */
+	nd_io_guard(io, false);
 	io->patient = io->one_way = io->blocks = io->coarse = false;
 }

@@ -273,8 +273,8 @@ static ssize_t receive(struct nd_io *io, struct nd_flow *f, size_t n, struct tol
 		m.msg_controllen = sizeof(control);
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
 		r = recvmsg(f->fd, &m, io->recv_waits ? 0 : MSG_DONTWAIT);
-	} while (r < 0 &&
-		 (errno == EINTR || (f->rx.datagram && errno != ENOMEM && nd_is_refusal(errno))));
+	} while (r < 0 && (nd_call_again(io->recv_waits) ||
+			   (f->rx.datagram && errno != ENOMEM && nd_is_refusal(errno))));
 	r = r < 0 ? -errno : r;
 	io->now_ns = nd_now_ns();
 	if (r >= 0)

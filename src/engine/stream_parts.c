@@ -88,7 +88,7 @@ ssize_t nd_stream_read(struct nd_io *io, struct nd_flow *f, void *room, size_t n
 	do {
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
 		r = nd_call_recv(f->fd, room, n, flags | (io->recv_waits ? 0 : MSG_DONTWAIT));
-	} while (r < 0 && errno == EINTR);
+	} while (r < 0 && nd_call_again(io->recv_waits));
 	io->now_ns = nd_io_clock(io);
 	if (r <= 0)
 		return r < 0 ? nd_stream_empty(io, f, errno) : 0;

@@ -9,9 +9,6 @@
 #include "base/fd.h"
 #include "engine/stream.h"
 
-#define PIECE_BYTES \
-	(1u << 20) /* of a call that waits: on slow paths a time-out follows each 64 KiB of it */
-
 struct file {
 	int fd; /* owned */
 	size_t size;
@@ -71,15 +68,13 @@ static int send_file(struct nd_io *io, struct nd_flow *f)
 	ssize_t r;
 	int code;
 
-	if (io->send_waits)
-		n = ND_MIN(n, PIECE_BYTES);
 	nd_io_settle(io, f, io->send_waits);
 	do {
 		off_t at = (off_t)from;
 
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
 		r = sendfile(f->fd, s->fd, &at, n);
-	} while (r < 0 && errno == EINTR);
+	} while (r < 0 && nd_call_again(io->send_waits));
 	code = errno;
 	io->now_ns = nd_now_ns();
 	return r < 0 ? nd_stream_refused(io, f, code) : nd_stream_sent(io, f, n, (size_t)r);

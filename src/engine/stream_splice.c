@@ -112,7 +112,7 @@ static int send_pages(struct nd_io *io, struct nd_flow *f)
 	do {
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
 		r = splice(s->way[0], NULL, f->fd, NULL, n, FLAGS);
-	} while (r < 0 && errno == EINTR);
+	} while (r < 0 && nd_call_again(io->send_waits));
 	code = errno;
 	io->now_ns = nd_now_ns();
 	if (r <= 0)
@@ -179,7 +179,7 @@ static int recv_pages(struct nd_io *io, struct nd_flow *f)
 	do {
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
 		r = splice(f->fd, NULL, s->way[1], NULL, n, FLAGS);
-	} while (r < 0 && errno == EINTR);
+	} while (r < 0 && nd_call_again(io->recv_waits));
 	code = errno;
 	if (r > 0 && drop(s, (size_t)r) < 0)
 		return -EIO;

@@ -245,31 +245,13 @@ static bool skip(struct nd_io *io, struct nd_flow *f)
 	return true;
 }
 
-/* A time-out of the socket may be late by some scheduler ticks: nothing else may be due by then. */
+/* The guard may be late by some scheduler ticks: nothing else may be due by then. */
 bool nd_io_may_wait(const struct nd_io *io, const struct nd_flow *f)
 {
 	uint64_t until = io->now_ns + 3 * ND_PATIENCE_NS;
 
 	return io->patient && io->edge_ns > until &&
 	       (!f->step.until_ns || f->step.until_ns > until);
-}
-
-/* One call may be several to the kernel, each with a time-out of its own: on slow paths it takes longer. */
-static bool send_may_wait(const struct nd_io *io, const struct nd_flow *f)
-{
-	return io->one_way && nd_io_may_wait(io, f) &&
-	       io->edge_ns > io->now_ns + 3 * ND_PATIENCE_NS + 2 * io->sent_for_ns;
-}
-
-static int move_patiently(struct nd_io *io, struct nd_flow *f)
-{
-	uint64_t from_ns = io->now_ns;
-	int r;
-
-	io->send_waits = send_may_wait(io, f);
-	r = nd_lane_of(io, f)->tx->move(io, f);
-	io->sent_for_ns = io->now_ns - from_ns;
-	return r;
 }
 
 /* False: the turn is over. */
@@ -292,7 +274,8 @@ static bool do_send(struct nd_io *io, struct nd_flow *f)
 		if (f->step.reply && f->rx.next)
 			f->tx.next = f->rx.next - 1;
 	}
-	r = io->one_way ? move_patiently(io, f) : nd_lane_of(io, f)->tx->move(io, f);
+	io->send_waits = io->one_way && nd_io_may_wait(io, f);
+	r = nd_lane_of(io, f)->tx->move(io, f);
 	if (r == -EAGAIN && skip(io, f))
 		return true;
 	if (r == -EAGAIN) {
@@ -443,8 +426,11 @@ enum nd_flow_state nd_flow_turn(struct nd_io *io, struct nd_flow *f, unsigned bu
 
 	while (more && budget-- > 0 && !io->quit && f->state == ND_FLOW_READY) {
 		more = act(io, f);
-		if (io->now_ns >= io->edge_ns || io->now_ns >= io->look_ns)
+		if (io->now_ns >= io->edge_ns || io->now_ns >= io->look_ns) {
 			nd_io_tick(io, nd_io_true(io));
+			if (io->patient)
+				nd_io_guard(io, true);
+		}
 	}
 	return f->state;
 }

@@ -78,7 +78,7 @@ ND_MUST_CHECK int nd_multicast_set(int fd, const struct nd_addr *group,
 ND_MUST_CHECK int nd_bound(const struct nd_transport *t, const struct nd_sockopts *o,
 			   const struct nd_addr *at, bool listens, int *ret_fd, struct nd_err *err);
 
-/** nd_open() - a socket that does not block (but for .patience_us of @o), prepared, bound to @from (port 0 chosen at connect; NULL: none) or to
+/** nd_open() - a socket that does not block (but for .blocks of @o), prepared, bound to @from (port 0 chosen at connect; NULL: none) or to
  * device @dev, connect started. Return: 0 connected, 1 under way (poll for writing, then
  * nd_open_result()), negative errno. Any thread. */
 int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const struct nd_addr *to,

@@ -145,17 +145,14 @@ static int open_to_group(int fd, const struct nd_multicast *m, const struct nd_a
 	return r < 0 ? r : bind_to(fd, &any, err);
 }
 
+/* A call that a signal has ended goes on without us. */
 static int start_connect(int fd, const struct nd_addr *to, struct nd_err *err)
 {
 	char text[TEXT_SIZE];
-	int r;
 
-	do
-		r = connect(fd, &to->u.sa, to->len);
-	while (r < 0 && errno == EINTR);
-	if (r == 0)
+	if (connect(fd, &to->u.sa, to->len) == 0)
 		return 0;
-	if (errno == EINPROGRESS)
+	if (errno == EINPROGRESS || errno == EINTR)
 		return 1;
 	(void)nd_addr_text(to, true, text, sizeof(text)); /* returns its own argument */
 	if (errno == EADDRNOTAVAIL)
@@ -180,7 +177,7 @@ int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const str
 			return nd_fail(err, -EAFNOSUPPORT,
 				       "source and destination are not both IPv4 or both IPv6");
 	}
-	fd = new_socket(t, family, o->patience_us > 0, err);
+	fd = new_socket(t, family, o->blocks, err);
 	if (fd < 0)
 		return fd;
 	r = t->prepare(fd, family, o, err);

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #ifndef SO_PREFER_BUSY_POLL
 #	define SO_PREFER_BUSY_POLL 69
@@ -55,14 +54,9 @@ static int set_dscp(int fd, int family, uint64_t dscp, uint64_t ecn)
 
 static int set_flags(int fd, const struct nd_sockopts *o, struct nd_err *err)
 {
-	struct timeval t = { .tv_sec = (time_t)(o->patience_us / 1000000u),
-			     .tv_usec = (suseconds_t)(o->patience_us % 1000000u) };
 	char words[64];
 	int r = 0;
 
-	if (o->patience_us && (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t)) < 0 ||
-			       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) < 0))
-		return nd_sysfail(err, "time-outs of a socket");
 	if (o->keepalive)
 		r = nd_sock_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 	if (r < 0)

@@ -138,7 +138,7 @@ struct nd_sockopts {
 	bool nodelay;
 	bool fragment;   /* UDP: let the network fragment (default: don't-fragment is set) */
 	bool plain_bufs; /* as other tools: no sizes of our own, never over the system's limits */
-	uint64_t patience_us; /* calls on it may block for so long; 0: not at all; never travels */
+	bool blocks;     /* calls on it may wait, until a signal ends them; never travels */
 	bool keepalive, has_priority; /* never travel, like the one before and the next one */
 	uint64_t priority;            /* SO_PRIORITY */
 	uint64_t pacing_bps; /* this end's kernel holds each flow to it; 0: no; never travels */

@@ -210,8 +210,7 @@ int nd_setup_connect(struct nd_io *io, struct nd_flow *f)
 	struct nd_err why;
 	int r = -EADDRINUSE;
 
-	if (nd_io_may_wait(io, f))
-		o.patience_us = ND_PATIENCE_NS / ND_NS_PER_US;
+	o.blocks = nd_io_may_wait(io, f);
 	if (!io->plan->turn_ports[0])
 		return connect_flow(w, f, &o, &why);
 	for (int i = 0; i < PORT_TRIES && (r == -EADDRINUSE || r == -EADDRNOTAVAIL); i++)

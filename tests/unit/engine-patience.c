@@ -82,7 +82,7 @@ static void far(struct rig *r, uint64_t now_ns)
 	r->io.edge_ns = now_ns + FAR_NS;
 }
 
-/* While somebody reads, calls return when all is sent: few are cut short, and then by a time-out alone. */
+/* While somebody reads, calls return when all is sent: few are cut short, and then by the guard alone. */
 static void waits_in_calls(void **state)
 {
 	(void)state;

@@ -527,13 +527,30 @@ static void *run_end(void *arg)
 }
 
 /* The sockets that rig_open() made are gone: open the engine again over the first flow alone. */
-static void replace_flow(struct rig *r)
+static int reopen(struct rig *r)
 {
 	const struct nd_engine *e = rig_engine(r->engine);
 
 	e->close(&r->io);
 	r->io.flow_count = 1;
-	assert_int_equal(e->open(&r->io, NULL), 0);
+	return e->open(&r->io, NULL);
+}
+
+static void replace_flow(struct rig *r)
+{
+	assert_int_equal(reopen(r), 0);
+}
+
+/* A worker opens its engine itself: who waits inside calls is woken as a thread. */
+static void *run_worker(void *arg)
+{
+	struct rig *r = arg;
+	int code = reopen(r);
+
+	if (code < 0)
+		return (void *)(intptr_t)code;
+	nd_flow_begin(&r->io, &r->flows[0], r->start_ns);
+	return run_end(r);
 }
 
 /* One flow per worker, a worker per end, as in a real run. */
@@ -551,16 +568,12 @@ static void run_two(struct rig *a, struct rig *b)
 	b->flows[0] = b->flows[1];
 	a->flows[1].fd = b->flows[1].fd = -1;
 	rig_stream_pair(a->lane.transport, &a->flows[0].fd, &b->flows[0].fd);
-	replace_flow(a);
-	replace_flow(b);
 	a->start_ns = b->start_ns = nd_now_ns();
 	a->deadline_ns = b->deadline_ns = a->start_ns + RIG_PATIENCE_NS;
 	/* far away: the workers may wait inside their calls */
 	a->io.edge_ns = b->io.edge_ns = a->start_ns + ND_NS_PER_S;
-	nd_flow_begin(&a->io, &a->flows[0], a->start_ns);
-	nd_flow_begin(&b->io, &b->flows[0], b->start_ns);
-	assert_int_equal(pthread_create(&other, NULL, run_end, b), 0);
-	assert_null(run_end(a));
+	assert_int_equal(pthread_create(&other, NULL, run_worker, b), 0);
+	assert_null(run_worker(a));
 	assert_int_equal(pthread_join(other, &result), 0);
 	assert_null(result);
 	assert_false(a->late || b->late);
@@ -649,6 +662,51 @@ static void untimed_rr(void **state)
 		assert_true(a.eaten > 0);
 		assert_true(a.io.c[0].transactions > 10);
 		assert_int_equal(a.io.c[0].tx_bytes, b.io.c[0].rx_bytes);
+	}
+}
+
+/* Quits 100 ms after the start, and looks at how it came there. */
+static void quit_at_edge(struct rig *r, uint64_t now_ns)
+{
+	assert_true(now_ns >= r->start_ns + 100 * ND_NS_PER_MS);
+	assert_true(r->io.patient);
+	r->io.quit = true;
+}
+
+/* A worker that waits inside its call is at its edges all the same, however long nothing comes. */
+static void silent_peer(void **state)
+{
+	(void)state;
+	for (int heard = 0; heard <= 1; heard++) {
+		struct rig r = { .wl = { .request_bytes = 10, .response_bytes = 10 },
+				 .engine = "blocking",
+				 .load = "rr",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .pairs = 1,
+				 .on_edge = quit_at_edge };
+		struct nd_flow asking;
+
+		rig_open(&r);
+		asking = r.flows[0];
+		r.flows[0] = r.flows[1]; /* the end that answers is the only one here */
+		replace_flow(&r);
+		assert_true(r.io.patient);
+		if (heard)
+			assert_int_equal(send(asking.fd, "0123456789", 10, 0), 10);
+		r.start_ns = nd_now_ns();
+		r.deadline_ns = r.start_ns + RIG_PATIENCE_NS;
+		r.io.edge_ns = r.start_ns + 100 * ND_NS_PER_MS;
+		nd_flow_begin(&r.io, &r.flows[0], r.start_ns);
+		assert_null(run_end(&r));
+		assert_int_equal(r.edges, 1);
+		assert_int_equal(r.flows[0].c.rx_messages, heard);
+		assert_true(r.flows[0].c.rx_calls > 0);
+		rig_engine(r.engine)->close(&r.io);
+		assert_false(r.io.guarded);
+		r.flows[0] = asking;
+		assert_int_equal(rig_engine(r.engine)->open(&r.io, NULL), 0);
+		rig_close(&r);
 	}
 }
 
@@ -812,6 +870,7 @@ int main(void)
 		cmocka_unit_test(two_workers_stream),
 		cmocka_unit_test(two_workers_rr),
 		cmocka_unit_test(untimed_rr),
+		cmocka_unit_test(silent_peer),
 		cmocka_unit_test(takes_late_flows),
 		cmocka_unit_test(null_moves_nothing),
 		cmocka_unit_test(finds_by_name),
