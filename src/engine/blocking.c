@@ -31,7 +31,7 @@ void nd_blocking_close(struct nd_io *io)
 	free(io->engine_state);
 	io->engine_state = NULL;
 	nd_io_unguard(io);
-	io->patient = io->one_way = io->coarse =
+	io->patient = io->one_way = io->coarse = io->clock_first = io->spins =
 		false; /* the socket stays as it is: it goes with its flow */
 }
 
@@ -125,8 +125,10 @@ int nd_blocking_run(struct nd_io *io, struct nd_err *err)
 static int open_waiting(struct nd_io *io, struct nd_err *err)
 {
 	nd_io_naps(io);
-	if (io->flow_count == 1)
+	if (io->flow_count == 1) {
 		nd_io_be_patient(io, &io->flows[0]);
+		nd_io_be_exact(io, &io->flows[0]);
+	}
 	io->wait_before_recv = !(io->wait && io->wait->idle) && !io->patient;
 	return nd_blocking_open(io, err);
 }

@@ -143,7 +143,7 @@ int nd_dg_recv(struct nd_io *io, struct nd_flow *f, struct mmsghdr *header, uint
 		 (nd_call_again(io->recv_waits) || (errno != ENOMEM && nd_is_refusal(errno))));
 	if (r < 0)
 		r = -errno;
-	io->now_ns = nd_io_clock(io);
+	nd_io_tried(io, r >= 0);
 	if (r < 0)
 		f->readable = r != -EAGAIN;
 	return r;

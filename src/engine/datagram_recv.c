@@ -87,7 +87,7 @@ static int recv_one(struct nd_io *io, struct nd_flow *f, struct datagram_recv *d
 		 (nd_call_again(io->recv_waits) || (errno != ENOMEM && nd_is_refusal(errno))));
 	d->header[0].msg_len = r < 0 ? 0 : (unsigned)r;
 	r = r < 0 ? -errno : 1;
-	io->now_ns = nd_io_clock(io);
+	nd_io_tried(io, r >= 0);
 	if (r < 0)
 		f->readable = r != -EAGAIN;
 	return (int)r;

@@ -166,9 +166,11 @@ static int call_send(struct nd_io *io, struct nd_flow *f, struct datagram_send *
 			r = nd_call_sendto(f->fd, &d->iov[0], MSG_NOSIGNAL | MSG_DONTWAIT,
 					   to ? &to->u.sa : NULL, to ? to->len : 0);
 	} while (r < 0 && (errno == EINTR || (deaf && errno == ECONNREFUSED)));
-	io->now_ns = nd_io_clock(io);
 	if (r < 0)
-		return -errno;
+		r = -errno;
+	nd_io_sent(io);
+	if (r < 0)
+		return (int)r;
 	return n > 1 ? (int)r : 1;
 }
 

@@ -332,7 +332,7 @@ static int recv_stream(struct nd_io *io, struct nd_flow *f)
 		r = nd_call_recv(f->fd, s->room + s->before, s->size,
 				 io->recv_waits ? 0 : MSG_DONTWAIT);
 	} while (r < 0 && nd_call_again(io->recv_waits));
-	io->now_ns = nd_io_clock(io);
+	nd_io_tried(io, r >= 0);
 	if (r <= 0)
 		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
 	if ((size_t)r < s->size && !f->hup && !io->recv_waits)

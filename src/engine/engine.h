@@ -203,6 +203,8 @@ struct nd_io {
 	bool guard_on; /* and under way */
 	timer_t guard; /* its signal ends calls that wait */
 	bool coarse; /* nobody asks what single operations took: .now_ns may be a tick of the kernel old */
+	bool clock_first; /* the one flow asks: the clock is read in front of a send, not behind it */
+	bool spins;       /* the one flow is tried over and over: no clock where there is nothing */
 	bool recv_waits; /* this call of recv() may; its short count does not clear .readable */
 	bool send_waits; /* this call that sends may */
 

@@ -44,10 +44,24 @@ static inline uint64_t nd_io_clock(const struct nd_io *io)
 	return ND_MAX(io->now_ns, tick_ns);
 }
 
-/** nd_io_true() - the time as it is, where io->now_ns may be a tick old. */
+/** nd_io_true() - the time as it is, where io->now_ns may be a tick, or a send, old. */
 static inline uint64_t nd_io_true(const struct nd_io *io)
 {
-	return io->coarse ? nd_now_ns() : io->now_ns;
+	return io->coarse || io->clock_first ? nd_now_ns() : io->now_ns;
+}
+
+/** nd_io_sent() - a call to send is over: the clock, unless it was read in front of it. */
+static inline void nd_io_sent(struct nd_io *io)
+{
+	if (!io->clock_first)
+		io->now_ns = nd_io_clock(io);
+}
+
+/** nd_io_tried() - a call to receive is over: the clock, unless it found nothing and is made again at once. */
+static inline void nd_io_tried(struct nd_io *io, bool found)
+{
+	if (found || !io->spins)
+		io->now_ns = nd_io_clock(io);
 }
 
 /** nd_io_over() - is there nothing left to do for this worker? */
@@ -157,6 +171,8 @@ void nd_io_be_patient(struct nd_io *io, struct nd_flow *f);
 void nd_io_be_hasty(struct nd_io *io);
 /** nd_io_settle() - before a call that cannot be told not to block: @waits: it may. */
 void nd_io_settle(struct nd_io *io, struct nd_flow *f, bool waits);
+/** nd_io_be_exact() - @f is the worker's only flow: see .clock_first and .spins. */
+void nd_io_be_exact(struct nd_io *io, const struct nd_flow *f);
 /** nd_io_guard() - calls that wait end with EINTR when this was not called anew for 2 * ND_PATIENCE_NS. */
 void nd_io_guard(struct nd_io *io, bool on);
 
@@ -188,6 +204,8 @@ void nd_io_woken(struct nd_io *io, uint64_t now_ns);
  * Return: true when it has waited, and otherwise blocked flows are READY again; false: wait in the kernel.
  */
 bool nd_io_idle(struct nd_io *io, uint64_t until_ns, bool collects);
+/** nd_wait_spins() - is this policy never to wait? */
+bool nd_wait_spins(const struct nd_wait *wait);
 /** nd_io_naps() - work out .nap_room, when the engine opens. */
 void nd_io_naps(struct nd_io *io);
 

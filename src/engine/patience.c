@@ -118,6 +118,22 @@ void nd_io_settle(struct nd_io *io, struct nd_flow *f, bool waits)
 		io->blocks = waits;
 }
 
+/* Ways that read the clock as they like, or tell of a send later, are left alone. */
+static bool sends_at_once(const struct nd_lane *l)
+{
+	return l->tx == &nd_xfer_stream_send || l->tx == &nd_xfer_datagram_send ||
+	       l->tx == &nd_xfer_datagram_sendto;
+}
+
+void nd_io_be_exact(struct nd_io *io, const struct nd_flow *f)
+{
+	const struct nd_lane *l = nd_lane_of(io, f);
+
+	io->clock_first = !io->coarse && f->active && l->load->round_trips && !l->load->connects &&
+			  l->load->halves <= 1 && sends_at_once(l);
+	io->spins = nd_wait_spins(io->wait) && l->load->round_trips && !l->load->connects;
+}
+
 void nd_io_be_hasty(struct nd_io *io)
 {
 	uint32_t i;

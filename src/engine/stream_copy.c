@@ -82,7 +82,7 @@ static ssize_t send_some(struct nd_io *io, struct nd_flow *f, const uint8_t *buf
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
 		r = nd_call_send(f->fd, buf, n, MSG_NOSIGNAL | (io->send_waits ? 0 : MSG_DONTWAIT));
 	} while (r < 0 && nd_call_again(io->send_waits));
-	io->now_ns = nd_io_clock(io);
+	nd_io_sent(io);
 	return r >= 0 ? r : nd_stream_refused(io, f, errno);
 }
 

@@ -89,7 +89,7 @@ ssize_t nd_stream_read(struct nd_io *io, struct nd_flow *f, void *room, size_t n
 		ND_COUNT_FLOW(io, f, rx_calls, 1);
 		r = nd_call_recv(f->fd, room, n, flags | (io->recv_waits ? 0 : MSG_DONTWAIT));
 	} while (r < 0 && nd_call_again(io->recv_waits));
-	io->now_ns = nd_io_clock(io);
+	nd_io_tried(io, r >= 0);
 	if (r <= 0)
 		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
 	/* a short read has emptied the socket, unless the end of the stream is behind it */

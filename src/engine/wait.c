@@ -18,6 +18,11 @@ static uint64_t spin(struct nd_io *io, uint64_t now_ns)
 	return 1;
 }
 
+bool nd_wait_spins(const struct nd_wait *wait)
+{
+	return wait && wait->idle == spin;
+}
+
 /*
  * A receiver that is woken for every few datagrams costs as much as the datagrams. It may sleep while they
  * gather in the buffer, at the rate seen for half of the time that the buffer lasts.

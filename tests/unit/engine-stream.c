@@ -710,6 +710,69 @@ static void silent_peer(void **state)
 	}
 }
 
+struct exact_case {
+	const char *load, *wait;
+	bool answers, untimed, first, spins;
+};
+
+static const struct exact_case exact_cases[] = {
+	{ "rr", "block", false, false, true, false },
+	{ "rr", "spin", false, false, true, true },
+	{ "rr", "nap", false, false, true, false },
+	{ "rr", "block", false, true, false, false }, /* nobody asks */
+	{ "rr", "spin", true, false, false,
+	  true }, /* the time between its calls is no round trip */
+	{ "stream", "spin", false, false, false, false },
+};
+
+/* Which clock is read in front of a send, and who tries a socket over and over. */
+static void is_exact(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(exact_cases); i++) {
+		const struct exact_case *c = &exact_cases[i];
+		struct rig r = {
+			.wl = { .message_bytes = 10, .request_bytes = 10, .response_bytes = 10 },
+			.engine = "blocking",
+			.load = c->load,
+			.frame = "plain",
+			.transport = "tcp",
+			.pairs = 1,
+			.wait = nd_wait_find(c->wait)
+		};
+		int asking;
+
+		r.plan.untimed = c->untimed;
+		rig_open(&r);
+		asking = r.flows[0].active ? r.flows[0].fd : -1;
+		if (c->answers)
+			r.flows[0].active = false;
+		replace_flow(&r);
+		if (r.io.clock_first != c->first || r.io.spins != c->spins)
+			fail_msg("row %zu: clock first %d, spins %d", i, r.io.clock_first,
+				 r.io.spins);
+		assert_int_equal(r.flows[0].fd, asking);
+		rig_close(&r);
+	}
+}
+
+static void spinning_rr(void **state)
+{
+	struct rig a = { .wl = { .request_bytes = 10, .response_bytes = 10, .total_bytes = 3000 },
+			 .engine = "blocking",
+			 .load = "rr",
+			 .frame = "plain",
+			 .transport = "tcp",
+			 .pairs = 1,
+			 .wait = nd_wait_find("spin") },
+		   b = a;
+
+	(void)state;
+	run_two(&a, &b);
+	assert_int_equal(a.io.c[0].transactions, 300);
+	assert_int_equal(b.io.c[0].tx_bytes, 3000);
+}
+
 /* The last receiver comes while the others run; the end is told, since more might come. */
 static void add_late(struct rig *r, uint64_t now_ns)
 {
@@ -871,6 +934,8 @@ int main(void)
 		cmocka_unit_test(two_workers_rr),
 		cmocka_unit_test(untimed_rr),
 		cmocka_unit_test(silent_peer),
+		cmocka_unit_test(is_exact),
+		cmocka_unit_test(spinning_rr),
 		cmocka_unit_test(takes_late_flows),
 		cmocka_unit_test(null_moves_nothing),
 		cmocka_unit_test(finds_by_name),
