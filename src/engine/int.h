@@ -21,6 +21,9 @@
 /* Operations of one flow before the next has its turn. */
 #define ND_TURN_BUDGET 8u
 
+/* Calls of a flow that spins which find nothing, until others are looked at. */
+#define ND_SPINS 64u
+
 static inline const struct nd_lane *nd_lane_of(const struct nd_io *io, const struct nd_flow *f)
 {
 	return &io->lanes[f->workload];
@@ -136,6 +139,10 @@ bool nd_flow_accept(struct nd_io *io, struct nd_flow *f);
 bool nd_flow_close(struct nd_io *io, struct nd_flow *f);
 /** nd_flow_broken() - its connection has failed; the flow goes on if the load does. */
 bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code);
+
+/** nd_flow_exchange() - @f is the worker's only flow, and READY: as many whole exchanges as there are before something
+ * else is due, if its load repeats itself. None is fine: the steps go on from where it stands. */
+void nd_flow_exchange(struct nd_io *io, struct nd_flow *f);
 
 /* Parts of a turn, for a backend that learns later what became of a call. */
 /** nd_flow_sent() - tell the load, if the whole SEND step is done; READY then. */

@@ -115,6 +115,14 @@ static int send_copy(struct nd_io *io, struct nd_flow *f)
 	return r < 0 ? (int)r : nd_stream_sent(io, f, n, (size_t)r);
 }
 
+uint8_t *nd_stream_room(const struct nd_io *io, unsigned lane, size_t *ret_size)
+{
+	const struct stream_recv *s = io->rx_state[lane];
+
+	*ret_size = s ? s->size : 0;
+	return s ? s->room : NULL;
+}
+
 static void look_at(struct nd_io *io, struct nd_flow *f, const struct stream_recv *s, size_t n)
 {
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;

@@ -12,8 +12,6 @@
 #define PAGE    4096u
 #define LOOK_NS (10 * ND_NS_PER_MS) /* a worker that never waits looks at its wake_fd this often */
 
-#define SPINS 64u /* calls that find nothing, until others are looked at */
-
 #define PENDING_NS ND_NS_PER_S /* longest wait for sends whose bytes the socket still needs */
 #define END_NS     (60 * ND_NS_PER_S) /* longest wait for the peer's end */
 
@@ -343,7 +341,7 @@ static void timed_out(struct nd_io *io, struct nd_flow *f)
 static int receive(struct nd_io *io, struct nd_flow *f)
 {
 	const struct nd_xfer *rx = nd_lane_of(io, f)->rx;
-	unsigned left = io->spins ? SPINS : 0;
+	unsigned left = io->spins ? ND_SPINS : 0;
 	int r = rx->move(io, f);
 
 	while (r == -EAGAIN && left-- > 0) {

@@ -91,6 +91,11 @@ struct nd_load_cfg {
 	bool datagram;
 };
 
+/* What an end of an exchange sends and receives. */
+struct nd_cycle {
+	uint64_t tx, rx; /* bytes of one message */
+};
+
 #define ND_LOAD_STREAM 1u /* .needs: bytes in order */
 
 struct nd_load {
@@ -107,6 +112,10 @@ struct nd_load {
 	bool round_trips; /* notes carry round-trip times worth a histogram */
 	bool times;       /* notes carry times of operations, of either end */
 	bool connects;    /* opens and closes, or accepts and closes, connections as it goes on */
+	/* From the step that begins an exchange, SEND where this end asks, RECV where it answers: is one whole exchange
+	 * like the other until STOP, with a note of its round trip alone at the asking end, and does the state need to
+	 * hear of none? NULL: no. */
+	bool (*repeats)(const void *state, struct nd_cycle *ret);
 	/* State behind .state_bytes that only some workloads need; NULL: none. */
 	size_t (*more_bytes)(const struct nd_workload *workload);
 };

@@ -267,6 +267,18 @@ static void next(void *state, const struct nd_event *ev, struct nd_step *ret, st
 		next_passive(s, ev, ret);
 }
 
+static bool repeats(const void *state, struct nd_cycle *ret)
+{
+	const struct rr *s = state;
+
+	if (s->datagram || s->window > 1 || s->under_way > 0 || s->left != ND_UNKNOWN ||
+	    s->ops != ND_UNKNOWN || s->pace.ns_per_byte > 0 || s->stopping)
+		return false;
+	ret->tx = s->active ? s->request : s->response;
+	ret->rx = s->active ? s->response : s->request;
+	return true;
+}
+
 const struct nd_load nd_load_rr = {
 	.name = "rr",
 	.help = "request and response, one outstanding per flow",
@@ -274,5 +286,6 @@ const struct nd_load nd_load_rr = {
 	.more_bytes = more_bytes,
 	.init = init,
 	.next = next,
+	.repeats = repeats,
 	.round_trips = true,
 };

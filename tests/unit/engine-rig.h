@@ -28,7 +28,8 @@ struct rig {
 	bool unix_pair;  /* socketpair() instead of loopback */
 	uint64_t depth;  /* sends under way, 0: the engine's own */
 	const struct nd_wait *wait;
-	uint32_t eaten; /* datagrams that the test took away */
+	struct nd_hist *times; /* of round trips; NULL: none */
+	uint32_t eaten;        /* datagrams that the test took away */
 	void (*on_edge)(struct rig *r, uint64_t now_ns);
 
 	/* the rest is the rig's */
@@ -267,6 +268,7 @@ static inline void rig_open(struct rig *r)
 	assert_true(r->flows && r->seqs && r->states && r->tx);
 	r->lane.frame->prepare(r->tx, most, ND_PAYLOAD_RANDOM, 1);
 	r->io = (struct nd_io){ .plan = &r->plan,
+				.rtt = { r->times },
 				.lanes = &r->lane,
 				.lane_count = 1,
 				.wait = r->wait,

@@ -773,6 +773,60 @@ static void spinning_rr(void **state)
 	assert_int_equal(b.io.c[0].tx_bytes, 3000);
 }
 
+struct exchange_case {
+	uint64_t request, response;
+	const char *wait;
+	bool untimed;
+};
+
+static const struct exchange_case exchange_cases[] = {
+	{ 14, 14, "block", false },
+	{ 14, 14, "spin", true },
+	{ 200000, 3, "block", false }, /* comes in pieces */
+	{ 7, 900000, "spin", false },  /* longer than any buffer */
+};
+
+/* Whether exchanges follow each other in one loop or go step by step: nothing is counted twice, or not at all. */
+static void exchanges_add_up(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(exchange_cases); i++) {
+		const struct exchange_case *c = &exchange_cases[i];
+		struct rig a = { .wl = { .message_bytes = 10,
+					 .request_bytes = c->request,
+					 .response_bytes = c->response },
+				 .engine = "blocking",
+				 .load = "rr",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .pairs = 1,
+				 .wait = nd_wait_find(c->wait),
+				 .run_ns = ND_NS_PER_MS },
+			   b = a;
+		const struct nd_counters *asks = &a.io.c[0], *answers = &b.io.c[0];
+		struct nd_hist_view times = { 0 };
+
+		a.plan.untimed = b.plan.untimed = c->untimed;
+		assert_int_equal(nd_hist_new(&a.times), 0);
+		run_two(&a, &b);
+		assert_int_equal(nd_hist_read(a.times, &times), 0);
+		if (times.count != asks->transactions)
+			fail_msg("row %zu: times of round trips", i);
+		if (asks->transactions < 2 || asks->tx_messages != asks->transactions ||
+		    asks->tx_bytes != c->request * asks->tx_messages ||
+		    asks->rx_messages != asks->transactions ||
+		    asks->rx_bytes != c->response * asks->rx_messages)
+			fail_msg("row %zu: the asking end's counts", i);
+		if (answers->rx_messages != asks->transactions ||
+		    answers->rx_bytes != asks->tx_bytes ||
+		    answers->tx_messages != asks->transactions ||
+		    answers->tx_bytes != asks->rx_bytes)
+			fail_msg("row %zu: the answering end's counts", i);
+		nd_hist_view_done(&times);
+		nd_hist_free(a.times);
+	}
+}
+
 /* The last receiver comes while the others run; the end is told, since more might come. */
 static void add_late(struct rig *r, uint64_t now_ns)
 {
@@ -936,6 +990,7 @@ int main(void)
 		cmocka_unit_test(silent_peer),
 		cmocka_unit_test(is_exact),
 		cmocka_unit_test(spinning_rr),
+		cmocka_unit_test(exchanges_add_up),
 		cmocka_unit_test(takes_late_flows),
 		cmocka_unit_test(null_moves_nothing),
 		cmocka_unit_test(finds_by_name),

@@ -501,12 +501,59 @@ static void finds_by_name(void **state)
 	assert_null(nd_load_names(99, NULL));
 }
 
+struct cycle_case {
+	struct nd_workload wl;
+	bool asks, repeats;
+};
+
+static const struct cycle_case cycle_cases[] = {
+	{ { .request_bytes = 10, .response_bytes = 20 }, true, true },
+	{ { .request_bytes = 10, .response_bytes = 20 }, false, true },
+	{ { .request_bytes = 10, .response_bytes = 20, .ahead = 1 }, true, false },
+	{ { .request_bytes = 10, .response_bytes = 20, .total_ops = 5 }, true, false },
+	{ { .request_bytes = 10, .response_bytes = 20, .total_bytes = 50 }, false, false },
+	{ { .request_bytes = 10, .response_bytes = 20, .rate_ops = 5, .flows = 1 }, true, false },
+};
+
+/* An engine may carry out whole exchanges on its own, but for those that are counted, numbered or due. */
+static void says_what_repeats(void **state)
+{
+	const struct nd_load *load = nd_load_find("rr");
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(cycle_cases); i++) {
+		const struct cycle_case *c = &cycle_cases[i];
+		struct nd_load_cfg cfg = { .workload = &c->wl,
+					   .active = c->asks,
+					   .bytes = c->wl.total_bytes,
+					   .ops = c->wl.total_ops };
+		void *s = calloc(1, load->state_bytes + load->more_bytes(&c->wl));
+		struct nd_event ev = { .what = ND_HAP_START, .now_ns = S };
+		struct nd_cycle cycle = { 0 };
+		struct nd_step step;
+		struct nd_note note;
+
+		assert_non_null(s);
+		assert_int_equal(load->init(s, &cfg), 0);
+		load->next(s, &ev, &step, &note);
+		if (load->repeats(s, &cycle) != c->repeats ||
+		    cycle.tx != (c->repeats ? c->asks ? 10u : 20u : 0) ||
+		    cycle.rx != (c->repeats ? c->asks ? 20u : 10u : 0))
+			fail_msg("row %zu", i);
+		ev.what = ND_HAP_STOP;
+		load->next(s, &ev, &step, &note);
+		if (c->asks && load->repeats(s, &cycle))
+			fail_msg("row %zu: it goes on behind the stop", i);
+		free(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(follows_scripts),       cmocka_unit_test(totals_are_exact),
 		cmocka_unit_test(pacing_keeps_the_rate), cmocka_unit_test(pacing_bounds_credit),
-		cmocka_unit_test(finds_by_name),
+		cmocka_unit_test(finds_by_name),         cmocka_unit_test(says_what_repeats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
