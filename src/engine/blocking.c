@@ -72,7 +72,7 @@ static int wait_for(struct nd_io *io, struct nd_err *err)
 	uint32_t i;
 	int n;
 
-	io->now_ns = nd_io_true(io);
+	io->still_ns = io->now_ns = nd_io_true(io);
 	t = nd_timespec(io->now_ns, until);
 	if (nd_io_idle(io, until, false))
 		return 0;

@@ -187,7 +187,7 @@ static int wait_for(struct nd_io *io, struct epoll *e, struct nd_err *err)
 	bool woken = false;
 	int i, n;
 
-	io->now_ns = nd_io_true(io);
+	io->still_ns = io->now_ns = nd_io_true(io);
 	if (e->q.n == 0 && nd_io_idle(io, until, true))
 		until = 0; /* it has waited: only collect what happened */
 	n = e->q.n ? epoll_wait(e->fd, e->events, EVENTS, 0) : wait_ns(e, io->now_ns, until);

@@ -441,12 +441,15 @@ enum nd_flow_state nd_flow_turn(struct nd_io *io, struct nd_flow *f, unsigned bu
 	bool more = true;
 
 	while (more && budget-- > 0 && !io->quit && f->state == ND_FLOW_READY) {
+		uint64_t from_ns = io->now_ns;
+
 		more = act(io, f);
-		if (io->now_ns >= io->edge_ns || io->now_ns >= io->look_ns) {
-			nd_io_tick(io, nd_io_true(io));
-			if (io->patient)
-				nd_io_guard(io, true);
-		}
+		if (io->now_ns < io->edge_ns && io->now_ns < io->look_ns)
+			continue;
+		io->still_ns = from_ns;
+		nd_io_tick(io, nd_io_true(io));
+		if (io->patient)
+			nd_io_guard(io, true);
 	}
 	return f->state;
 }

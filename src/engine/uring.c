@@ -362,6 +362,7 @@ static int wait_for(struct nd_io *io, struct nd_uring *u, struct nd_err *err)
 	bool woken;
 	int r;
 
+	io->still_ns = io->now_ns;
 	if (u->q.n == 0 && u->came && (io->wait ? io->wait->idle != NULL : io->nap_ns != 0)) {
 		until = 0; /* the kernel tells a part at a time: collect all before the nap */
 	} else if (u->q.n == 0 && (io->wait || io->nap_room)) {

@@ -481,6 +481,7 @@ static void fill_workload(struct nd_ntttcp_line *l)
 	plan->hold = !n->sender && n->hold;
 	plan->keep_open =
 		n->sender && n->windows; /* its receivers take an early end for a failure */
+	plan->on_time = true;
 	plan->interrupts = n->interrupts;
 	plan->counted_nic = n->nic;
 	plan->payload = n->udp && !n->windows ? ND_PAYLOAD_FILL_B : ND_PAYLOAD_FILL_A;

@@ -301,6 +301,7 @@ struct nd_plan {
 
 	bool wants_datagram_bytes; /* a datagram workload waits for nd_plan_set_datagram() */
 	bool untimed;              /* nobody asks what single operations took; never travels */
+	bool on_time;              /* who is held up passes edges when due; never travels */
 	bool trace_control;        /* print control messages on stderr */
 	/* client: the frame numbers messages, and each so many-th one's instants are kept (0: none). Open-ended
 	 * receiver: the frame keeps what it finds in each. Never travel. */

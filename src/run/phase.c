@@ -10,6 +10,7 @@
 enum { SAMPLE_FLOWS = 64, SAMPLES = 100 };
 
 #define DRAIN_POLL_NS (20 * ND_NS_PER_MS)
+#define HELD_NS       (5 * ND_NS_PER_MS) /* more than an operation that does not wait */
 
 static void tell_main(const struct nd_worker *w)
 {
@@ -159,6 +160,16 @@ static void pass_phases(struct nd_worker *w)
 		w->edge_rel_ns = nd_schedule_next(s, w->phase, w->edge_rel_ns);
 }
 
+/* Other programs, or a call that they kept from coming back, may hold a worker up for longer than any operation takes.
+ * What it has counted was so when the edge was due, but for one operation: tools whose time is to be as it was asked
+ * for have it end there. */
+static uint64_t instant_of(const struct nd_worker *w, uint64_t due_ns, uint64_t now_ns)
+{
+	bool was_held = now_ns > due_ns + HELD_NS && w->io.still_ns && w->io.still_ns <= due_ns;
+
+	return was_held && w->run->cfg.plan->on_time ? due_ns : now_ns;
+}
+
 /* The peer has finished, and this worker sends nothing any more: it only waits for the tail. */
 static bool is_waiting(const struct nd_worker *w)
 {
@@ -191,7 +202,9 @@ static void set_due(struct nd_worker *w)
 void nd_phase_begin(struct nd_worker *w, uint64_t now_ns)
 {
 	set_due(w);
-	mark(w, now_ns);
+	w->io.still_ns = w->start_ns; /* nothing is counted yet */
+	mark(w, instant_of(w, w->start_ns, now_ns));
+	w->io.still_ns = 0;
 	pass_phases(w);
 	if (w->edge_rel_ns == 0)
 		w->edge_rel_ns = nd_schedule_next(&w->run->schedule, w->phase, 0);
@@ -249,7 +262,7 @@ void nd_phase_edge(struct nd_io *io, uint64_t now_ns)
 	struct nd_worker *w = io->run;
 
 	while (has_edges(w) && now_ns >= w->start_ns + w->edge_rel_ns) {
-		mark(w, now_ns);
+		mark(w, instant_of(w, w->start_ns + w->edge_rel_ns, now_ns));
 		pass_phases(w);
 	}
 	if (is_waiting(w))
@@ -307,13 +320,19 @@ static uint64_t last_payload(const struct nd_worker *w)
 	return last;
 }
 
+/* That nothing could be sent any more is part of a sender's time. */
+static bool sends_on_time(const struct nd_worker *w)
+{
+	return w->run->cfg.plan->on_time && w->run->cfg.end == ND_CLIENT && !w->run->by_bytes;
+}
+
 void nd_phase_end(struct nd_worker *w, uint64_t now_ns)
 {
 	uint64_t last = last_payload(w), end_ns = now_ns;
 
 	if (w->marks == 0)
 		return;
-	if (w->phase == ND_PHASE_MEASURE && last > w->start_ns)
+	if (w->phase == ND_PHASE_MEASURE && last > w->start_ns && !sends_on_time(w))
 		end_ns = ND_MIN(now_ns, last);
 	if (end_ns > w->mark_ns)
 		mark(w, end_ns);

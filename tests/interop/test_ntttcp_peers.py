@@ -982,6 +982,29 @@ def test_sender_without_sync(host, base, ours, udp):
         check_report(proc, 1, 1)
 
 
+@pytest.mark.parametrize("role, words", [("-s", ["-u", "-b", "500"]), ("-s", []), ("-r", []), ("-r", ["-u"])],
+                         ids=lambda v: " ".join(v) or "tcp")
+def test_who_is_held_up_keeps_its_time(host, base, ours, role, words):
+    """Over the end of its second; a stopped process stands for one that other programs keep from the CPU."""
+    peer = (Sender if role == "-r" else Receiver)(host, base, ports=2, udp="-u" in words)
+    with peer:
+        proc = ours(role, "-N", "-t", 1, *words, *["-n", 1] * (role == "-s"))
+        if role == "-r":
+            peer.connect()
+            peer.flood(500)
+        else:
+            peer.take(1)
+            peer.drain()
+        proc.wait_line("Real-time", 5 * slow())
+        proc.send_signal(signal.SIGSTOP)
+        time.sleep(0.9)
+        proc.send_signal(signal.SIGCONT)
+        proc.wait_line("Test cycle finished", 5 * slow())
+        peer.close()
+        ntttcp.ended(proc, within=4)
+        check_report(proc, 1, 1)
+
+
 @WAY
 @LANGUAGE
 def test_sender_of_a_windows_receiver(host, base, ours, windows, udp):
