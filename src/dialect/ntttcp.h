@@ -55,6 +55,7 @@ enum {
 #define ND_NT_GATHER_NS  (300 * ND_NS_PER_MS) /* fewer tokens than ports: were these all? */
 #define ND_NT_LOOK_NS    (10 * ND_NS_PER_MS)  /* all tokens are there: do they stay? */
 #define ND_NT_TAIL_NS    (200 * ND_NS_PER_MS) /* for what is still under way at the end */
+#define ND_NT_ALONE_NS   (1 * ND_NS_PER_S)    /* the same where the sender's clock began later */
 #define ND_NT_WRAP_NS    (2 * ND_NS_PER_S)    /* results are here: for the sender's last words */
 #define ND_NT_OVER_NS    (10 * ND_NS_PER_S)   /* for a run that was told to end */
 #define ND_NT_SILENT_NS  (120 * ND_NS_PER_S)  /* agreed upon, but not started */

@@ -552,6 +552,12 @@ static void on_stop(struct nd_nt *d, const char *reason)
 	}
 }
 
+/* Who closes first cuts the other's time. A sender with a clock of its own may have begun a little later. */
+static uint64_t tail_ns(const struct nd_nt *d)
+{
+	return d->way == ND_NT_LINUX || nd_nt_is_udp(d) ? ND_NT_TAIL_NS : ND_NT_ALONE_NS;
+}
+
 static void on_deadline(struct nd_nt *d)
 {
 	switch (d->stage) {
@@ -563,7 +569,7 @@ static void on_deadline(struct nd_nt *d)
 		if (d->is_finishing || d->is_late)
 			nd_nt_late(d);
 		else
-			nd_nt_finish(d, ND_NT_TAIL_NS);
+			nd_nt_finish(d, tail_ns(d));
 		break;
 	case ND_NT_WRAPPING:
 		nd_nt_done(d);
