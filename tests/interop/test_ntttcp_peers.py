@@ -155,10 +155,10 @@ def test_receiver_with_warmup_and_cooldown_is_stopped(host, base, ours):
         begin(peer, 3)
         proc.wait_line("Network activity", 5 * slow())
         peer.wait_bytes(1 << 20)
+        peer.still()  # what keeps this test busy is no part of the answer's time
         begun = time.monotonic()
         assert peer.ask(E) == FINISHED
-        assert time.monotonic() - begun < 2.5 * slow(), "before its own time of three seconds is over"
-        peer.still()
+        assert time.monotonic() - begun < 1.0 * slow()
         peer.hang_up()
         ntttcp.ended(proc, code=SHORTENED, within=4)
         assert peer.sync == words("X", 10, 3, 3, "R", "R", "E", 13, "s FIN")
@@ -694,7 +694,7 @@ def test_sender_with_warmup_and_cooldown_says_stop(host, base, ours):
         serve(peer, 3)
         begun = time.monotonic()
         assert peer.hear() == E
-        assert 2.9 < time.monotonic() - begun < 3 + 4 * slow(), "data flows the whole cycle"
+        assert 2.9 < time.monotonic() - begun < 3 + 1.0 * slow(), "data flows the whole cycle"
         peer.say(FINISHED)
         assert peer.hear() == FIN
         ntttcp.ended(proc, within=3)
@@ -812,7 +812,7 @@ def test_sender_gets_no_answer(host, base, ours):
 @pytest.mark.parametrize("given", [(), ("-N",), ("-u",)], ids=["sync", "-N", "udp"])
 def test_sender_without_receiver(ours, given):
     proc = ours("-s", "-t", 1, *given)
-    ntttcp.ended(proc, code=24, within=8)
+    ntttcp.ended(proc, code=24, within=3)
     assert "refused" in proc.stdout
 
 

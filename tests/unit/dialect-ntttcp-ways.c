@@ -27,7 +27,7 @@ static void receives_tokens(void **state)
 	expect(b, "close 1");
 	flows(b, 2);
 	PASS_MS(b, 2000);
-	expect(b, "finish 200");
+	expect(b, "finish 1000");
 	result(b, 1000);
 	expect(b, "done");
 	bench_free(b);
@@ -109,7 +109,7 @@ static void receives_without_sync(void **state)
 	flow_open(b, 1, 1);
 	flows(b, 2);
 	PASS_MS(b, 3000);
-	expect(b, "finish 200");
+	expect(b, "finish 1000");
 	flows(b, 0);
 	result(b, 1);
 	expect(b, "finish 0 done");
