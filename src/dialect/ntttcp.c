@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NTttcp's languages: ports, framing, and what sender and receiver do alike. The ends are ntttcp_receiver.c,
- * ntttcp_linux_sender.c and ntttcp_windows_sender.c.
+ * NTttcp's languages: ports, framing, and what sender and receiver do alike. The ends are ntttcp_receiver.c and
+ * ntttcp_linux_sender.c, each with files for the two ways.
  */
 #include <errno.h>
 #include <math.h>

@@ -216,4 +216,28 @@ void nd_nt_sender_ports_read(struct nd_nt *d);
 /** nd_nt_sender_start() - all that had to be there is there. */
 void nd_nt_sender_start(struct nd_nt *d);
 
+/* ---- ntttcp_receiver.c to ntttcp_linux_receiver.c and ntttcp_windows_receiver.c */
+
+/** nd_nt_find() - the link of that number; NULL: it has gone. */
+struct nd_nt_link *nd_nt_find(const struct nd_nt *d, unsigned number);
+void nd_nt_turn_away(struct nd_nt *d, unsigned number); /* close a link and forget it */
+bool nd_nt_is_before(const struct nd_nt *d);            /* no test runs or has run */
+/** nd_nt_begin() - the run that is prepared, now; it ends by the cycle. */
+void nd_nt_begin(struct nd_nt *d);
+/** nd_nt_start_alone() - prepare and begin; both clocks are their own: each end runs the time it was told. */
+void nd_nt_start_alone(struct nd_nt *d, enum nd_nt_way way);
+/** nd_nt_end_early() - the test ends before its time. @reason: why the result is partial; NULL: it is not. */
+void nd_nt_end_early(struct nd_nt *d, uint64_t tail_ns, const char *reason);
+void nd_nt_give_result(struct nd_nt *d); /* to the sender that has asked for it */
+void nd_nt_settle(struct nd_nt *d);      /* done, when no sender can have a question any more */
+
+/* ---- and back */
+
+/** nd_nt_word_came() - bytes on sync link @k. */
+void nd_nt_word_came(struct nd_nt *d, struct nd_nt_link *k, const struct nd_dialog_event *ev);
+void nd_nt_token_came(struct nd_nt *d, unsigned link);        /* a token connection */
+void nd_nt_token_byte(struct nd_nt *d, struct nd_nt_link *k); /* on it */
+void nd_nt_tokens_there(struct nd_nt *d); /* no other will come: begin, and answer the last one */
+void nd_nt_tell_port(struct nd_nt *d, unsigned link);
+
 #endif

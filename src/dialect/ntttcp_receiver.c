@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NTttcp's receiver. It is not told what kind of sender will come: a word on the sync port, a token connection,
- * or data without either decides. Words are taken by their place, not by their value: a time of 69, 76, 82 or 88
- * seconds looks like a command.
+ * NTttcp's receiver. It is not told what kind of sender will come: a word on the sync port (ntttcp_linux_receiver.c), a
+ * token connection (ntttcp_windows_receiver.c), or data without either decides.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "dialect/ntttcp.h"
 
@@ -14,7 +12,7 @@
 
 /* ---- links ---- */
 
-static struct nd_nt_link *find(const struct nd_nt *d, unsigned number)
+struct nd_nt_link *nd_nt_find(const struct nd_nt *d, unsigned number)
 {
 	for (unsigned i = 0; i < d->link_n; i++) {
 		if (d->links[i].number == number)
@@ -42,13 +40,13 @@ static struct nd_nt_link *add(struct nd_nt *d, unsigned number, unsigned port_cl
 
 static void forget(struct nd_nt *d, unsigned number)
 {
-	struct nd_nt_link *k = find(d, number);
+	struct nd_nt_link *k = nd_nt_find(d, number);
 
 	if (k)
 		*k = d->links[--d->link_n];
 }
 
-static void turn_away(struct nd_nt *d, unsigned number)
+void nd_nt_turn_away(struct nd_nt *d, unsigned number)
 {
 	nd_nt_close(d, number);
 	forget(d, number);
@@ -56,12 +54,12 @@ static void turn_away(struct nd_nt *d, unsigned number)
 
 /* ---- which test ---- */
 
-static bool is_before(const struct nd_nt *d)
+bool nd_nt_is_before(const struct nd_nt *d)
 {
 	return d->stage == ND_NT_IDLE || d->stage == ND_NT_AGREED;
 }
 
-static void start(struct nd_nt *d)
+void nd_nt_begin(struct nd_nt *d)
 {
 	nd_nt_start(d);
 	nd_nt_timer(d, ND_NT_DECIDE, UINT64_MAX);
@@ -69,11 +67,11 @@ static void start(struct nd_nt *d)
 }
 
 /* Both clocks are their own: each end runs the time it was told. */
-static void start_alone(struct nd_nt *d, enum nd_nt_way way)
+void nd_nt_start_alone(struct nd_nt *d, enum nd_nt_way way)
 {
 	d->way = way;
 	nd_nt_prepare(d, nd_nt_own_ns(d->set));
-	start(d);
+	nd_nt_begin(d);
 	if (!nd_nt_is_udp(d)) /* somebody may only have looked whether the ports are open */
 		nd_nt_timer(d, ND_NT_DECIDE, d->start_ns + SETTLE_NS);
 }
@@ -97,7 +95,7 @@ static void give_back(struct nd_nt *d)
 }
 
 /* The test ends before its time. */
-static void end_early(struct nd_nt *d, uint64_t tail_ns, const char *reason)
+void nd_nt_end_early(struct nd_nt *d, uint64_t tail_ns, const char *reason)
 {
 	if (nd_nt_missing_ns(d) > ND_NT_EARLY_NS && reason)
 		nd_nt_keep_reason(d, reason);
@@ -117,21 +115,21 @@ static bool has_guests(const struct nd_nt *d)
 	return false;
 }
 
-static void settle(struct nd_nt *d)
+void nd_nt_settle(struct nd_nt *d)
 {
 	if (d->stage == ND_NT_WRAPPING && (d->is_stopping || !has_guests(d)))
 		nd_nt_done(d);
 }
 
-static void give_result(struct nd_nt *d)
+void nd_nt_give_result(struct nd_nt *d)
 {
-	struct nd_nt_link *k = d->has_owner ? find(d, d->owner) : NULL;
+	struct nd_nt_link *k = d->has_owner ? nd_nt_find(d, d->owner) : NULL;
 
 	d->wants_result = false;
 	if (!k)
 		return;
 	if (d->mine.len == 0) {
-		turn_away(d, k->number);
+		nd_nt_turn_away(d, k->number);
 		d->has_owner = false;
 		return;
 	}
@@ -167,221 +165,8 @@ static void on_result(struct nd_nt *d, const struct nd_side *side)
 	nd_nt_keep_result(d, side);
 	nd_nt_within(d, ND_NT_WRAP_NS);
 	if (d->wants_result)
-		give_result(d);
-	settle(d);
-}
-
-/* ---- words ---- */
-
-static uint32_t state_of(const struct nd_nt *d, const struct nd_nt_link *k)
-{
-	bool is_busy = !is_before(d) || (d->has_owner && d->owner != k->number);
-
-	if (is_busy)
-		return ND_NT_BUSY;
-	return d->set->multi ? ND_NT_FREE : ND_NT_OURS;
-}
-
-static int32_t agree(const struct nd_nt *d, int32_t proposed_s)
-{
-	const struct nd_ntttcp *set = d->set;
-	bool is_endless = set->continuous || (set->buffers > 0 && !set->has_time);
-	uint64_t own = is_endless ? 0 : (set->time_ms + 999) / 1000;
-	int32_t own_s = (int32_t)ND_MIN(own, ND_MAX_NS / ND_NS_PER_S);
-
-	if (set->multi)
-		return own_s;
-	if (proposed_s > 0 && !set->has_time)
-		return proposed_s; /* nobody asked this end for another one */
-	if (proposed_s == 0 || own_s == 0)
-		return 0;
-	return ND_MAX(own_s, proposed_s);
-}
-
-static void on_ask(struct nd_nt *d, struct nd_nt_link *k, uint32_t word)
-{
-	uint32_t state = state_of(d, k);
-
-	if (word != ND_NT_ASK) {
-		turn_away(d, k->number); /* not a sender */
-		return;
-	}
-	nd_nt_say(d, k->number, state);
-	if (state != ND_NT_BUSY)
-		k->place = ND_NT_AT_TIME;
-}
-
-static void prepare_agreed(struct nd_nt *d)
-{
-	nd_nt_prepare(d, (uint64_t)d->agreed_s * ND_NS_PER_S);
-}
-
-static void on_time(struct nd_nt *d, struct nd_nt_link *k, int32_t proposed_s)
-{
-	bool is_its = d->set->multi || !d->has_owner || d->owner == k->number;
-
-	k->place = ND_NT_AT_START;
-	if (is_before(d) && is_its) {
-		d->agreed_s = agree(d, proposed_s);
-		d->way = ND_NT_LINUX;
-		d->stage = ND_NT_AGREED;
-		if (!d->set->multi) {
-			d->has_owner = true;
-			d->owner = k->number;
-			nd_nt_within(d, ND_NT_SILENT_NS);
-		}
-		if (!d->set->windows && !d->set->multi &&
-		    (uint64_t)d->agreed_s * 1000 > d->set->time_ms)
-			nd_nt_agreed(d, d->agreed_s);
-		nd_nt_timer(d, ND_NT_DECIDE, UINT64_MAX);
-		if (!d->set->any_transport)
-			prepare_agreed(d);
-	}
-	nd_nt_say(d, k->number, (uint32_t)d->agreed_s);
-}
-
-/* Connections stand, or there are none and datagrams will come: now the transport is known. */
-static void start_agreed(struct nd_nt *d)
-{
-	if (d->set->any_transport)
-		prepare_agreed(d);
-	start(d);
-}
-
-/* The last sender is there: all begin. It gets one R, not the two of old receivers, the second of which nobody
- * reads. */
-static void start_all(struct nd_nt *d, struct nd_nt_link *last)
-{
-	start_agreed(d);
-	last->is_waiting = true;
-	for (unsigned i = 0; i < d->link_n; i++) {
-		struct nd_nt_link *k = &d->links[i];
-
-		if (!k->is_waiting)
-			continue;
-		k->is_waiting = false;
-		k->place = ND_NT_AT_END;
-		nd_nt_say(d, k->number, ND_NT_START);
-	}
-}
-
-static void on_start(struct nd_nt *d, struct nd_nt_link *k, uint32_t word)
-{
-	bool is_multi = d->set->multi;
-	bool is_ready = d->stage == ND_NT_AGREED && (is_multi || d->owner == k->number);
-
-	if (is_ready && is_multi && word == ND_NT_LAST) {
-		start_all(d, k);
-	} else if (is_ready && is_multi && word == ND_NT_START) {
-		k->is_waiting = true;
-		nd_nt_say(d, k->number, ND_NT_WAIT);
-	} else if (is_ready && word == ND_NT_START) {
-		start_agreed(d);
-		k->place = ND_NT_AT_END;
-		nd_nt_say(d, k->number, ND_NT_START);
-	} else if (is_ready && word != ND_NT_LAST && word != ND_NT_STOP && !k->is_waiting) {
-		on_time(d, k, (int32_t)word); /* it has thought better of its time */
-	} else {
-		nd_nt_say(d, k->number, ND_NT_STOP);
-	}
-}
-
-static void on_end(struct nd_nt *d, struct nd_nt_link *k, uint32_t word)
-{
-	bool is_over = d->stage != ND_NT_RUNNING || d->is_finishing;
-
-	if (word == ND_NT_STOP) {
-		nd_nt_say(d, k->number, ND_NT_FINISHED);
-		if (!is_over)
-			end_early(d, ND_NT_TAIL_NS,
-				  d->cycle_ns > 0 ? "the sender stopped the test" : NULL);
-	} else if (word == ND_NT_RESULT && d->has_owner && d->owner == k->number) {
-		if (!is_over)
-			end_early(d, ND_NT_TAIL_NS, NULL); /* all is sent */
-		d->wants_result = true;
-		if (d->stage == ND_NT_WRAPPING)
-			give_result(d);
-		settle(d);
-	} else if (word == ND_NT_ASK) {
-		nd_nt_say(d, k->number, is_over ? ND_NT_FINISHED : ND_NT_BUSY);
-	}
-}
-
-static void on_sync(struct nd_nt *d, struct nd_nt_link *k, const struct nd_dialog_event *ev)
-{
-	uint32_t word;
-
-	if (k->place == ND_NT_AT_RESULT) {
-		if (nd_nt_take_result(d, ev->data, ev->n) != 0)
-			nd_nt_done(d); /* with it, or without when it was none */
-		return;
-	}
-	if (ev->n != ND_NT_WORD_BYTES) {
-		turn_away(d, ev->link);
-		return;
-	}
-	word = nd_nt_word_of(ev->data);
-	if (k->place == ND_NT_AT_ASK)
-		on_ask(d, k, word);
-	else if (k->place == ND_NT_AT_TIME)
-		on_time(d, k, (int32_t)word);
-	else if (k->place == ND_NT_AT_START)
-		on_start(d, k, word);
-	else
-		on_end(d, k, word);
-}
-
-/* ---- tokens ---- */
-
-static void answer_held(struct nd_nt *d)
-{
-	const uint8_t token = ND_NT_TOKEN_BYTE;
-	struct nd_nt_link *k = d->has_held ? find(d, d->held) : NULL;
-
-	d->has_held = false;
-	if (!k)
-		return;
-	nd_verbs_send(d->verbs, k->number, &token, 1);
-	if (k->place == ND_NT_AT_END)
-		turn_away(d, k->number);
-	else
-		k->place = ND_NT_AT_START;
-}
-
-/* Both bytes have crossed: the connection has done its work. */
-static void on_token_byte(struct nd_nt *d, struct nd_nt_link *k)
-{
-	if (k->place == ND_NT_AT_START)
-		turn_away(d, k->number);
-	else
-		k->place = ND_NT_AT_END;
-}
-
-static void start_windows(struct nd_nt *d)
-{
-	start_alone(d, ND_NT_WINDOWS);
-	answer_held(d);
-}
-
-/* A sender begins when its last token is answered. So the one that came last is not, until it is clear that no
- * other will come; a sender may have fewer threads than there are ports. Who only looks whether a port is open
- * does not stay. */
-static void on_token(struct nd_nt *d, unsigned link)
-{
-	if (d->stage != ND_NT_IDLE && d->way == ND_NT_LINUX) {
-		turn_away(d, link); /* somebody else's test */
-		return;
-	}
-	answer_held(d);
-	d->has_held = true;
-	d->held = link;
-	d->tokens++;
-	if (d->stage != ND_NT_IDLE)
-		answer_held(d);
-	else
-		nd_nt_timer(d, ND_NT_DECIDE,
-			    d->now_ns +
-				    (d->tokens < d->set->ports ? ND_NT_GATHER_NS : ND_NT_LOOK_NS));
+		nd_nt_give_result(d);
+	nd_nt_settle(d);
 }
 
 /* ---- data ---- */
@@ -401,7 +186,7 @@ static bool is_spoken_for(const struct nd_nt *d)
 static void consider_data(struct nd_nt *d)
 {
 	if (d->stage == ND_NT_IDLE && d->has_data && d->tokens == 0 && !is_spoken_for(d))
-		start_alone(d, ND_NT_NO_SYNC);
+		nd_nt_start_alone(d, ND_NT_NO_SYNC);
 }
 
 static void on_data(struct nd_nt *d)
@@ -414,48 +199,36 @@ static void on_data(struct nd_nt *d)
 static void on_flow_open(struct nd_nt *d)
 {
 	if (d->set->no_sync && d->stage == ND_NT_IDLE)
-		start_alone(d, ND_NT_NO_SYNC);
+		nd_nt_start_alone(d, ND_NT_NO_SYNC);
 }
 
 /* ---- links come and go ---- */
 
-static void tell_port(struct nd_nt *d, unsigned link)
-{
-	uint64_t port = d->plan->data_port + d->ports_told;
-	const uint8_t data[ND_NT_WORD_BYTES] = { (uint8_t)port, (uint8_t)(port >> 8) };
-
-	if (d->ports_told < d->set->ports) {
-		d->ports_told++;
-		nd_verbs_send(d->verbs, link, data, sizeof(data));
-	}
-	nd_nt_close(d, link);
-}
-
 static void on_up(struct nd_nt *d, const struct nd_dialog_event *ev)
 {
 	if (ev->port_class == ND_NT_PORT)
-		tell_port(d, ev->link);
+		nd_nt_tell_port(d, ev->link);
 	else if (!add(d, ev->link, ev->port_class))
 		nd_nt_close(d, ev->link);
 	else if (ev->port_class == ND_NT_TOKEN)
-		on_token(d, ev->link);
+		nd_nt_token_came(d, ev->link);
 }
 
 static void on_message(struct nd_nt *d, const struct nd_dialog_event *ev)
 {
-	struct nd_nt_link *k = find(d, ev->link);
+	struct nd_nt_link *k = nd_nt_find(d, ev->link);
 
 	if (!k)
 		return;
 	if (k->port_class == ND_NT_SYNC)
-		on_sync(d, k, ev);
+		nd_nt_word_came(d, k, ev);
 	else
-		on_token_byte(d, k);
+		nd_nt_token_byte(d, k);
 }
 
 static void on_down(struct nd_nt *d, const struct nd_dialog_event *ev)
 {
-	struct nd_nt_link *k = find(d, ev->link);
+	struct nd_nt_link *k = nd_nt_find(d, ev->link);
 	bool is_owner = d->has_owner && d->owner == ev->link;
 
 	if (!k)
@@ -470,10 +243,10 @@ static void on_down(struct nd_nt *d, const struct nd_dialog_event *ev)
 	} else if (is_owner) {
 		d->has_owner = false;
 		if (d->stage == ND_NT_RUNNING && d->cycle_ns == 0 && !d->is_finishing)
-			end_early(d, ND_NT_TAIL_NS, NULL);
+			nd_nt_end_early(d, ND_NT_TAIL_NS, NULL);
 	}
 	consider_data(d);
-	settle(d);
+	nd_nt_settle(d);
 }
 
 /* ---- data ends ---- */
@@ -481,9 +254,9 @@ static void on_down(struct nd_nt *d, const struct nd_dialog_event *ev)
 static void on_decide(struct nd_nt *d)
 {
 	if (d->stage == ND_NT_RUNNING && d->flows_open == 0 && !d->is_finishing)
-		end_early(d, 0, NULL);
+		nd_nt_end_early(d, 0, NULL);
 	else if (d->stage == ND_NT_IDLE && d->has_held)
-		start_windows(d);
+		nd_nt_tokens_there(d);
 }
 
 /* All connections have ended: nothing more will come. Right after the start somebody may only have looked whether
@@ -500,7 +273,8 @@ static void on_flows(struct nd_nt *d, uint64_t open)
 	if (d->stage != ND_NT_RUNNING)
 		return;
 	if (d->way == ND_NT_LINUX && !d->is_finishing)
-		end_early(d, 0, "the sender's connections ended before the time that was agreed");
+		nd_nt_end_early(d, 0,
+				"the sender's connections ended before the time that was agreed");
 	else if (d->is_finishing || d->now_ns >= settled_ns)
 		nd_nt_finish(d, 0);
 	else
@@ -528,7 +302,7 @@ static void on_intervals(struct nd_nt *d, const struct nd_interval_sample *v, ui
 		bytes += v[i].rx_bytes;
 	d->mute_s = bytes > 0 ? 0 : d->mute_s + v[0].end_s - v[0].start_s;
 	if (d->mute_s * ND_NS_PER_S >= ND_NT_MUTE_NS)
-		end_early(d, 0, "no datagrams came any more");
+		nd_nt_end_early(d, 0, "no datagrams came any more");
 }
 
 /* ---- what else happens ---- */
@@ -537,7 +311,7 @@ static void on_stop(struct nd_nt *d, const char *reason)
 {
 	const char *why = reason ? reason : "stopped";
 
-	if (is_before(d)) {
+	if (nd_nt_is_before(d)) {
 		nd_nt_fail(d, false, -ECANCELED, "%s before the test began", why);
 	} else if (d->stage == ND_NT_WRAPPING) {
 		nd_nt_done(d);
@@ -562,7 +336,7 @@ static void on_deadline(struct nd_nt *d)
 {
 	switch (d->stage) {
 	case ND_NT_AGREED:
-		turn_away(d, d->owner);
+		nd_nt_turn_away(d, d->owner);
 		give_back(d);
 		break;
 	case ND_NT_RUNNING:
