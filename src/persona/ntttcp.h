@@ -9,6 +9,8 @@
 #define ND_NTTTCP_PORT        "5001"
 #define ND_NTTTCP_MAX_THREADS 25600 /* Linux: of a port; more are cut */
 #define ND_NTTTCP_MAX_CONNS   1000  /* Linux: of a thread; more are cut */
+#define ND_NTTTCP_USAGE_EXIT \
+	255 /* Linux: a value that does not fit; unknown options have another code */
 
 /* What the rows write into. Numbers as typed; settle() puts them into .n. */
 struct nd_ntttcp_line {
