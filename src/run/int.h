@@ -215,7 +215,8 @@ int nd_table_recv(int pair, uint64_t *ret_flow, int *ret_fd); /* -EAGAIN, -errno
 /* layout.c: which flow belongs to whom. */
 ND_MUST_CHECK int nd_layout_plan(struct nd_run *r,
 				 struct nd_err *err); /* workers and owners; main thread */
-uint32_t nd_layout_owner(const struct nd_run *r, uint64_t flow);
+/* @route: where the flow of an open-ended run came to; -1: anywhere. */
+uint32_t nd_layout_owner(const struct nd_run *r, uint64_t flow, int route);
 int nd_layout_route(const struct nd_run *r, uint64_t flow, uint64_t *ret_at);
 struct nd_flow *nd_layout_grow(struct nd_worker *w, uint64_t flow); /* open-ended; NULL: no room */
 struct nd_flow *nd_layout_flow(struct nd_worker *w, uint64_t flow); /* first slot; NULL: not ours */

@@ -46,19 +46,21 @@ static void count_apart(struct nd_run *r)
 static void count_workers(struct nd_run *r)
 {
 	uint64_t free_flows = r->flow_n, free_workers;
+	bool all_bound = r->cfg.route_n > 0;
 
 	if (nd_plan_is_loaded(r->cfg.plan) && !r->cfg.route_n && !r->cfg.plan->open_ended) {
 		count_apart(r);
 		return;
 	}
 	for (uint32_t i = 0; i < r->cfg.route_n; i++) {
+		all_bound = all_bound && is_bound(&r->cfg.routes[i]);
 		if (!is_bound(&r->cfg.routes[i]))
 			continue;
 		r->worker_n++;
 		free_flows -= ND_MIN(r->cfg.routes[i].flows, free_flows);
 	}
 	r->bound_n = r->worker_n;
-	free_workers = ND_MIN(ND_MAX(r->cfg.threads, 1u), free_flows);
+	free_workers = all_bound ? 0 : ND_MIN(ND_MAX(r->cfg.threads, 1u), free_flows);
 	r->worker_n += (uint32_t)free_workers;
 }
 
@@ -133,18 +135,24 @@ int nd_layout_plan(struct nd_run *r, struct nd_err *err)
 	return 0;
 }
 
-uint32_t nd_layout_owner(const struct nd_run *r, uint64_t flow)
+uint32_t nd_layout_owner(const struct nd_run *r, uint64_t flow, int route)
 {
-	return r->owner ? r->owner[flow] : (uint32_t)(flow % r->worker_n);
+	if (r->owner)
+		return r->owner[flow];
+	if (route >= 0 && (uint32_t)route < r->cfg.route_n && is_bound(&r->cfg.routes[route]))
+		return bound_worker(r, route);
+	if (r->bound_n == r->worker_n)
+		return (uint32_t)(flow % r->worker_n);
+	return r->bound_n + (uint32_t)(flow % (r->worker_n - r->bound_n));
 }
 
 struct nd_flow *nd_layout_flow(struct nd_worker *w, uint64_t flow)
 {
 	const struct nd_run *r = w->run;
 
-	if (flow >= r->flow_n || nd_layout_owner(r, flow) != w->index)
+	if (!r->owner || flow >= r->flow_n || r->owner[flow] != w->index)
 		return NULL;
-	return &w->flows[r->slot ? r->slot[flow] : flow / r->worker_n];
+	return &w->flows[r->slot[flow]];
 }
 
 /* ---- a worker's flows */
@@ -269,7 +277,7 @@ static uint64_t count_own(const struct nd_worker *w, uint64_t *ret_slots, bool *
 	*ret_datagrams = false;
 	for (unsigned i = 0; i < r->lane_n; i++) {
 		const struct nd_workload *wl = r->lanes[i].workload;
-		uint64_t own = r->owner ? 0 : wl->flows / r->worker_n + 1;
+		uint64_t own = r->owner ? 0 : wl->flows / (r->bound_n ? 1 : r->worker_n) + 1;
 
 		for (uint64_t f = wl->first_flow; r->owner && f < wl->first_flow + wl->flows; f++)
 			own += r->owner[f] == w->index;
@@ -313,9 +321,9 @@ int nd_layout_flows(struct nd_worker *w, struct nd_err *err)
 /* A flow that came while the run was open: the next free slot of its worker is its own. */
 struct nd_flow *nd_layout_grow(struct nd_worker *w, uint64_t flow)
 {
-	struct nd_flow *f = nd_layout_flow(w, flow);
+	struct nd_flow *f = &w->flows[w->io.flow_count];
 
-	if (!f || f != &w->flows[w->io.flow_count] || init_flow(w, 0, flow, f, w->flow_n) < 0)
+	if (w->io.flow_count >= w->io.flow_room || init_flow(w, 0, flow, f, w->flow_n) < 0)
 		return NULL;
 	w->flow_n++;
 	w->io.flow_count++;

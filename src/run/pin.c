@@ -45,15 +45,21 @@ static bool is_allowed(uint32_t cpu)
 	return false;
 }
 
+static int judge_one(const char *option, uint32_t cpu, struct nd_err *err)
+{
+	if (is_allowed(cpu))
+		return 0;
+	return nd_fail(err, -EINVAL, "%s: CPU %u is not one that this program may use here", option,
+		       cpu);
+}
+
 static int judge(const uint32_t *cpus, int n, struct nd_err *err)
 {
-	for (int i = 0; i < n; i++) {
-		if (!is_allowed(cpus[i]))
-			return nd_fail(err, -EINVAL,
-				       "--pin: CPU %u is not one that this program may use here",
-				       cpus[i]);
-	}
-	return 0;
+	int e = 0;
+
+	for (int i = 0; e == 0 && i < n; i++)
+		e = judge_one("--pin", cpus[i], err);
+	return e;
 }
 
 int nd_pin_plan(struct nd_run *r, struct nd_err *err)
@@ -75,13 +81,17 @@ int nd_pin_plan(struct nd_run *r, struct nd_err *err)
 	return judge(r->pin_cpus, n, err);
 }
 
-int nd_pin_check(const char *pin, struct nd_err *err)
+int nd_pin_check(const struct nd_plan *plan, struct nd_err *err)
 {
+	const struct nd_target *t = plan->targets.v;
 	uint32_t cpus[MAX_CPUS];
+	int e = 0;
 
-	if (!pin || strcmp(pin, "auto") == 0)
-		return 0;
-	return judge(cpus, nd_os_cpulist(pin, cpus, MAX_CPUS), err);
+	for (uint64_t i = 0; e == 0 && i < plan->targets.n; i++)
+		e = t[i].cpu < 0 ? 0 : judge_one("-m", (uint32_t)t[i].cpu, err);
+	if (e < 0 || !plan->pin || strcmp(plan->pin, "auto") == 0)
+		return e;
+	return judge(cpus, nd_os_cpulist(plan->pin, cpus, MAX_CPUS), err);
 }
 
 /* The CPU of the route that has a worker of its own; -1: none. */

@@ -241,7 +241,7 @@ static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *er
 	return nd_fail(err, -ENOMEM, "no memory for flow %llu", (unsigned long long)flow);
 }
 
-int nd_run_give(struct nd_run *r, uint64_t flow, int fd, struct nd_err *err)
+int nd_run_give_at(struct nd_run *r, uint64_t flow, int route, int fd, struct nd_err *err)
 {
 	nd_auto_fd int mine = fd;
 
@@ -253,7 +253,12 @@ int nd_run_give(struct nd_run *r, uint64_t flow, int fd, struct nd_err *err)
 			       (unsigned long long)flow);
 	r->given[flow / 8] |= (uint8_t)(1u << flow % 8);
 	r->given_n++;
-	return give_to(&r->workers[nd_layout_owner(r, flow)], flow, nd_take_fd(&mine), err);
+	return give_to(&r->workers[nd_layout_owner(r, flow, route)], flow, nd_take_fd(&mine), err);
+}
+
+int nd_run_give(struct nd_run *r, uint64_t flow, int fd, struct nd_err *err)
+{
+	return nd_run_give_at(r, flow, -1, fd, err);
 }
 
 int nd_run_fd(const struct nd_run *r)

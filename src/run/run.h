@@ -41,10 +41,11 @@ struct nd_route {
 };
 
 struct nd_run_cfg {
-	const struct nd_plan *plan;    /* borrowed, const while the run lives */
-	enum nd_end_kind end;          /* which end this is */
-	const struct nd_addr *peer;    /* client: where to connect, when there are no routes */
-	const struct nd_route *routes; /* client: borrowed; covers all flows */
+	const struct nd_plan *plan; /* borrowed, const while the run lives */
+	enum nd_end_kind end;       /* which end this is */
+	const struct nd_addr *peer; /* client: where to connect, when there are no routes */
+	/* borrowed; client: covers all flows; open-ended: CPUs of those that come */
+	const struct nd_route *routes;
 	uint32_t route_n;
 	const struct nd_addr *from; /* client: source addresses, .from_n (0: any) */
 	uint32_t from_n;
@@ -57,8 +58,9 @@ struct nd_run_cfg {
 	uint16_t source_port; /* client: flow k binds to this + k; 0: any */
 };
 
-/** nd_pin_check() - are the CPUs of --pin such as this program may use? NULL and "auto" are. -EINVAL. */
-ND_MUST_CHECK int nd_pin_check(const char *pin, struct nd_err *err);
+/** nd_pin_check() - are the CPUs of --pin, and of mappings, such as this program may use? None and "auto" are.
+ * -EINVAL. */
+ND_MUST_CHECK int nd_pin_check(const struct nd_plan *plan, struct nd_err *err);
 /** nd_run_check() - can this end run the plan: names known, engine fits transport, descriptors and source
  * ports suffice. Opens nothing. A sentence in @err. */
 ND_MUST_CHECK int nd_run_check(const struct nd_run_cfg *cfg, struct nd_err *err);
@@ -70,6 +72,9 @@ ND_MUST_CHECK int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, 
 /** nd_run_give() - server: hand an accepted socket over for flow @flow (number over the test). Takes @fd
  * even on failure. -EEXIST: that flow has one already; -ERANGE: no such flow. */
 ND_MUST_CHECK int nd_run_give(struct nd_run *r, uint64_t flow, int fd, struct nd_err *err);
+/** nd_run_give_at() - the same of an open-ended run with routes: the flow has come to route number @route. */
+ND_MUST_CHECK int nd_run_give_at(struct nd_run *r, uint64_t flow, int route, int fd,
+				 struct nd_err *err);
 
 /** nd_run_flows_given() - open-ended runs: sockets handed over so far, and how many of them are still open. */
 uint64_t nd_run_flows_given(const struct nd_run *r, uint64_t *ret_open);

@@ -39,9 +39,11 @@ void nd_arrivals_give(struct nd_receiver *v)
 	struct nd_err err = { 0 };
 
 	for (; v->test.run && v->given_n < v->flow_n; v->given_n++) {
+		const struct nd_arrival *f = &v->flows[v->given_n];
+		int route = nd_receiver_mapping(v, f->index);
 		int fd = nd_take_fd(&v->flows[v->given_n].fd);
 
-		if (nd_run_give(v->test.run, v->given_n, fd, &err) < 0)
+		if (nd_run_give_at(v->test.run, v->given_n, route, fd, &err) < 0)
 			nd_log(ND_LOG_DEBUG, "%s", err.text);
 	}
 }

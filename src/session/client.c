@@ -491,7 +491,7 @@ int nd_session_client(const struct nd_session *how, struct nd_err *err)
 	if (r == 0)
 		r = find_sources(&c, &why);
 	if (r == 0)
-		r = nd_pin_check(c.plan->pin, &why);
+		r = nd_pin_check(c.plan, &why);
 	if (r < 0)
 		ending = nd_ending_of(ND_AT_OPTION, r);
 	if (r == 0) {

@@ -230,6 +230,9 @@ struct nd_routes {
 /** nd_routes_resolve() - addresses of plan->targets. Blocks in the resolver. */
 ND_MUST_CHECK int nd_routes_resolve(struct nd_routes *r, const struct nd_plan *plan,
 				    struct nd_err *err);
+/** nd_routes_bind() - of an end that connects nowhere: the CPUs that plan->targets name; none when they name none.
+ * -ENOMEM. */
+ND_MUST_CHECK int nd_routes_bind(struct nd_routes *r, const struct nd_plan *plan);
 /** nd_routes_number() - first ports, once plan->data_port is known. */
 void nd_routes_number(struct nd_routes *r, const struct nd_plan *plan);
 /** nd_routes_flow() - where flow number @flow goes. False: there is no such flow. */

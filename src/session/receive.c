@@ -119,8 +119,10 @@ static void judge_address(struct nd_plan *plan, const struct nd_err *err, enum n
 int nd_session_receive(const struct nd_session *how, struct nd_err *err)
 {
 	struct receive s = { .ending = ND_END_FAILED };
-	int r;
+	int r = nd_pin_check(how->plan, err);
 
+	if (r < 0)
+		return (int)nd_ending_of(ND_AT_OPTION, r);
 	(void)nd_fd_limit(); /* as many as there are */
 	nd_here_read(&s.here);
 	s.receiver = (struct nd_receiver){ .plan = how->plan,

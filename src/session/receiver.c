@@ -152,6 +152,13 @@ static const struct nd_target *target_of(const struct nd_plan *p, unsigned *inde
 	return NULL;
 }
 
+int nd_receiver_mapping(const struct nd_receiver *v, unsigned index)
+{
+	const struct nd_target *t = target_of(v->plan, &index);
+
+	return t ? (int)(t - (const struct nd_target *)v->plan->targets.v) : -1;
+}
+
 /* Where a port is: on the host of its mapping, or else on the plan's. */
 static int door_address(const struct nd_receiver *v, unsigned port_class, unsigned index,
 			struct nd_addr *ret, struct nd_err *err)
@@ -286,7 +293,9 @@ static void on_prepare(void *user, struct nd_run_cfg *cfg)
 {
 	struct nd_receiver *v = user;
 
-	(void)cfg; /* a receiver connects to nobody */
+	/* a receiver connects to nobody, but its mappings name CPUs */
+	cfg->routes = v->routes.v;
+	cfg->route_n = v->routes.n;
 	v->is_started = false;
 	choose_transport(v, nd_arrivals_renew(v) > 0);
 	if (nd_plan_is_datagram(&v->plan->workload[0]))
@@ -510,6 +519,8 @@ int nd_receiver_open(struct nd_receiver *v, struct nd_err *err)
 	v->plan_ports = v->dialect->ports;
 	if (nd_timer_new(v->loop, on_pause_over, v, &v->pause) < 0)
 		return nd_fail(err, -ENOMEM, "no memory for a timer");
+	if (nd_routes_bind(&v->routes, v->plan) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for mappings");
 	v->stream_bytes = v->plan->workload[0].message_bytes;
 	r = open_test(v, err);
 	if (r == 0)
@@ -545,6 +556,7 @@ void nd_receiver_done(struct nd_receiver *v)
 	nd_arrivals_started(v, true);
 	nd_arrivals_forget(v);
 	free(v->flows);
+	nd_routes_done(&v->routes);
 	nd_live_free(v->live);
 	nd_phases_free(v->phases);
 	nd_timer_free(v->pause);

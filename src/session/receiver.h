@@ -51,6 +51,7 @@ struct nd_receiver {
 	struct nd_phases *phases;
 	struct door *doors; /* owned */
 	unsigned door_n;
+	struct nd_routes routes;  /* one for each mapping: its CPU */
 	struct nd_arrival *flows; /* owned */
 	uint64_t flow_n, given_n, flow_room;
 	struct nd_timer *pause;
@@ -67,6 +68,8 @@ bool nd_receiver_is_idle(const struct nd_receiver *v);
 /** nd_receiver_stop() - end the test that runs; ended() follows. */
 void nd_receiver_stop(struct nd_receiver *v, const char *reason);
 void nd_receiver_done(struct nd_receiver *v);
+/** nd_receiver_mapping() - which of the plan's targets data port number @index belongs to; -1: none. */
+int nd_receiver_mapping(const struct nd_receiver *v, unsigned index);
 
 /* arrivals.c: data sockets. */
 ND_MUST_CHECK int nd_arrivals_add(struct nd_receiver *v, int fd, unsigned index);

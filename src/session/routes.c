@@ -28,6 +28,24 @@ int nd_routes_resolve(struct nd_routes *r, const struct nd_plan *plan, struct nd
 	return e;
 }
 
+int nd_routes_bind(struct nd_routes *r, const struct nd_plan *plan)
+{
+	const struct nd_target *target = plan->targets.v;
+	bool any = false;
+
+	for (uint64_t i = 0; i < plan->targets.n; i++)
+		any = any || target[i].cpu >= 0;
+	if (!any)
+		return 0;
+	r->v = calloc(plan->targets.n, sizeof(*r->v));
+	if (!r->v)
+		return -ENOMEM;
+	r->n = (uint32_t)plan->targets.n;
+	for (uint32_t i = 0; i < r->n; i++)
+		r->v[i].cpu = target[i].cpu;
+	return 0;
+}
+
 void nd_routes_number(struct nd_routes *r, const struct nd_plan *plan)
 {
 	const struct nd_target *target = plan->targets.v;

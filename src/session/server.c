@@ -114,7 +114,7 @@ static int set_up(struct nd_server *s, struct nd_err *err)
 	s->dialect = nd_dialect_find("native");
 	if (!s->dialect)
 		return nd_fail(err, -EPROTONOSUPPORT, "there is no control language 'native'");
-	r = nd_pin_check(s->plan->pin, err);
+	r = nd_pin_check(s->plan, err);
 	if (r < 0)
 		s->failed_as = ND_END_USAGE;
 	if (r < 0)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Our NTttcp against ends that are led word by word: every byte of the synchronisation is compared."""
+import os
 import re
 import signal
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -1003,6 +1005,39 @@ def test_who_is_held_up_keeps_its_time(host, base, ours, role, words):
         peer.close()
         ntttcp.ended(proc, within=4)
         check_report(proc, 1, 1)
+
+
+def workers_of(proc):
+    """The CPUs that each thread with an affinity of its own may use."""
+    lists = [re.search(r"Cpus_allowed_list:\s*(\S+)", Path(task, "status").read_text())[1]
+             for task in Path(f"/proc/{proc.pid}/task").iterdir()]
+    whole = re.search(r"Cpus_allowed_list:\s*(\S+)", Path("/proc/self/status").read_text())[1]
+    return sorted(cpus for cpus in lists if cpus != whole)
+
+
+@WAY
+def test_threads_stay_where_they_are_mapped(host, base, folder, udp):
+    """At both ends; each mapping's figures are those of its ports."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        pytest.skip("one CPU: every thread is on it")
+    line = ["-m", *(f"1,{cpu},127.0.0.1" for cpu in cpus), "-t", 2, "-p", base, "--dialect=windows"]
+    first = ntttcp.start(folder, host, ["ntttcp", "-r", *line, *["-u"] * udp], ready=base + 1)
+    second = ntttcp.start(folder, host, ["ntttcp", "-s", *line, *["-u"] * udp])
+    for end in (first, second):
+        poll("pinned threads", lambda end=end: workers_of(end) == [str(cpu) for cpu in cpus], 10 * slow())
+    for end in (first, second):
+        ntttcp.ended(end, within=8)
+        rows = re.findall(r"^ +([0-9]+) +[0-9.]+ +([0-9.]+) +[0-9.]+$", end.stdout, re.M)
+        assert [row[0] for row in rows] == ["0", "1"] and all(float(row[1]) > 0 for row in rows)
+
+
+@pytest.mark.parametrize("role", ["-r", "-s"])
+@LANGUAGE
+def test_a_cpu_that_is_not_here(base, ours, role, windows):
+    proc = ours(role, "-m", "1,4095,127.0.0.1", windows=windows, ready=base)
+    ntttcp.ended(proc, code=9 if windows else 255, within=3)
+    assert "-m: CPU 4095 is not one that this program may use here" in proc.stderr
 
 
 @WAY
