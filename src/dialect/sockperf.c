@@ -23,6 +23,7 @@ struct sockperf {
 	uint64_t came;
 	char reason[64];
 	bool is_prepared, is_running, is_stopping, is_finishing, is_over;
+	bool is_unwanted; /* server: told to stop before it was ready */
 };
 
 static const struct nd_port_class ports[] = {
@@ -95,16 +96,6 @@ static void prepare(struct sockperf *d, struct nd_verbs *ret)
 		ND_MAX(ND_MIN(ND_MIN(d->plan->threads, most), ND_MAX_THREADS), 1);
 }
 
-static void start(struct sockperf *d, uint64_t now_ns, struct nd_verbs *ret)
-{
-	uint64_t wait_ns = ND_MIN(d->set->wait_s, ND_MAX_NS / ND_NS_PER_S) * ND_NS_PER_S;
-
-	if (d->is_running)
-		return;
-	d->is_running = true;
-	nd_verbs_add(ret, ND_DO_START)->at_ns = now_ns + (d->end == ND_CLIENT ? wait_ns : 0);
-}
-
 static void finish(struct sockperf *d, uint64_t now_ns, struct nd_verbs *ret)
 {
 	struct nd_verb_item *v;
@@ -130,10 +121,23 @@ static void fail(struct sockperf *d, const struct nd_err *why, bool is_peer, str
 	v->peer_fault = is_peer;
 }
 
+static void halt(struct sockperf *d, uint64_t now_ns, struct nd_verbs *ret)
+{
+	d->is_stopping = true;
+	nd_verbs_add(ret, ND_DO_STOP);
+	set_timer(ret, LATE, now_ns + OVER_NS);
+}
+
 static void stop(struct sockperf *d, const struct nd_dialog_event *ev, struct nd_verbs *ret)
 {
 	struct nd_err why = { 0 };
 
+	if (!d->is_running && d->end == ND_SERVER) {
+		d->is_unwanted = true; /* it ends as any server does, as soon as it can */
+		set_timer(ret, LATE, ev->now_ns + OVER_NS);
+		prepare(d, ret);
+		return;
+	}
 	if (!d->is_running) {
 		(void)nd_fail(&why, -ECANCELED, "%s before the test began",
 			      ev->reason ? ev->reason : "stopped");
@@ -144,9 +148,19 @@ static void stop(struct sockperf *d, const struct nd_dialog_event *ev, struct nd
 	if (d->end == ND_CLIENT)
 		(void)snprintf(d->reason, sizeof(d->reason), "%s",
 			       ev->reason ? ev->reason : "stopped"); /* cut if need be */
-	d->is_stopping = true;
-	nd_verbs_add(ret, ND_DO_STOP);
-	set_timer(ret, LATE, ev->now_ns + OVER_NS);
+	halt(d, ev->now_ns, ret);
+}
+
+static void start(struct sockperf *d, uint64_t now_ns, struct nd_verbs *ret)
+{
+	uint64_t wait_ns = ND_MIN(d->set->wait_s, ND_MAX_NS / ND_NS_PER_S) * ND_NS_PER_S;
+
+	if (d->is_running)
+		return;
+	d->is_running = true;
+	nd_verbs_add(ret, ND_DO_START)->at_ns = now_ns + (d->end == ND_CLIENT ? wait_ns : 0);
+	if (d->is_unwanted)
+		halt(d, now_ns, ret);
 }
 
 static void done(struct sockperf *d, struct nd_verbs *ret)
@@ -166,9 +180,7 @@ static void on_timer(struct sockperf *d, const struct nd_dialog_event *ev, struc
 		return;
 	}
 	if (!d->is_stopping) {
-		d->is_stopping = true;
-		nd_verbs_add(ret, ND_DO_STOP);
-		set_timer(ret, LATE, ev->now_ns + OVER_NS);
+		halt(d, ev->now_ns, ret);
 		return;
 	}
 	(void)nd_fail(&why, -ETIMEDOUT, "the run did not end when it was told to");

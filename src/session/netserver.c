@@ -299,25 +299,36 @@ static int explain(const struct alone *s, int code, struct nd_err *err)
 		       host, (unsigned long long)p->port, families[p->af]);
 }
 
+static int make_loop(struct alone *s, struct nd_err *err)
+{
+	int r = nd_loop_new(&s->loop, err);
+
+	s->server.loop = s->loop;
+	if (r == 0)
+		r = nd_loop_signals(s->loop, on_signal, s, err);
+	if (r == 0 && nd_timer_new(s->loop, on_guard, s, &s->guard) < 0)
+		r = nd_fail(err, -ENOMEM, "no memory for a timer");
+	return r;
+}
+
+/* In the foreground signals are heard before anybody sees a port. */
 static int run(struct alone *s, struct nd_err *err)
 {
 	const struct nd_netperf *n = nd_netperf_of(s->server.plan);
 	bool stays = n->foreground || n->inetd;
-	int r = nd_netserver_bind(&s->server, err);
+	int r = stays ? make_loop(s, err) : 0;
 
+	if (r < 0)
+		return r;
+	r = nd_netserver_bind(&s->server, err);
 	if (r < 0)
 		return explain(s, r, err);
 	if (n->inetd) /* standard error may be the connection */
 		nd_log_set(ND_LOG_ERROR);
 	if (!stays)
 		r = go_to_background(s, err);
-	if (r == 0)
-		r = nd_loop_new(&s->loop, err);
-	s->server.loop = s->loop;
-	if (r == 0)
-		r = nd_loop_signals(s->loop, on_signal, s, err);
-	if (r == 0 && nd_timer_new(s->loop, on_guard, s, &s->guard) < 0)
-		r = nd_fail(err, -ENOMEM, "no memory for a timer");
+	if (r == 0 && !stays)
+		r = make_loop(s, err);
 	if (r == 0)
 		r = nd_netserver_open(&s->server, err);
 	if (r == 0 && stays)

@@ -99,6 +99,7 @@ static int run(struct receive *s, struct nd_err *err)
 		r = nd_loop_signals(s->loop, on_signal, s, err);
 	if (r == 0 && nd_timer_new(s->loop, on_guard, s, &s->guard) < 0)
 		r = nd_fail(err, -ENOMEM, "no memory for a timer");
+	nd_here_read(&s->here); /* takes a while: from here on signals are not lost */
 	if (r == 0)
 		r = nd_receiver_open(&s->receiver, err);
 	if (r == 0)
@@ -124,7 +125,6 @@ int nd_session_receive(const struct nd_session *how, struct nd_err *err)
 	if (r < 0)
 		return (int)nd_ending_of(ND_AT_OPTION, r);
 	(void)nd_fd_limit(); /* as many as there are */
-	nd_here_read(&s.here);
 	s.receiver = (struct nd_receiver){ .plan = how->plan,
 					   .here = &s.here,
 					   .sink = how->sink,

@@ -148,6 +148,17 @@ static void goes_its_ways(void **state)
 		    EV(SENT), EV(STOP, .reason = "interrupted"), EV(RESULT) },
 		  7,
 		  "timer 0; prepare 4; start +0; stop; timer 1; done; " },
+		/* also before it is ready, or has begun to be */
+		{ ND_SERVER,
+		  { EV(TIMER, .timer = 0), EV(STOP, .reason = "interrupted"), EV(FLOWS_READY),
+		    EV(RESULT) },
+		  4,
+		  "timer 0; prepare 4; timer 1; start +0; stop; timer 1; done; " },
+		{ ND_SERVER,
+		  { EV(STOP, .reason = "interrupted"), EV(TIMER, .timer = 0), EV(FLOWS_READY),
+		    EV(RESULT) },
+		  4,
+		  "timer 0; timer 1; prepare 4; start +0; stop; timer 1; done; " },
 	};
 
 	(void)state;
