@@ -43,13 +43,14 @@ static int run(struct nd_plan *p)
 					 .out_fd = 1,
 					 .face = p->face,
 					 .face_table = p->face_table } };
-	const struct nd_sink sink = { p->verb == ND_VERB_SERVE ? NULL : nd_tell_progress, &tell };
+	struct nd_detach away = { .sink = { nd_tell_progress, &tell } };
+	const struct nd_sink sink = { p->verb == ND_VERB_SERVE ? NULL : nd_detach_progress, &away };
 	int ending = ND_END_FAILED;
 
-	if (nd_report_check(&tell.cfg, &tell.broken) < 0)
+	if (nd_report_check(&tell.cfg, &tell.broken) < 0 || nd_detach(&away, p, &tell.broken) < 0)
 		; /* told below, while there is a terminal and before there are tests */
-	else if (p->daemon && daemon(1, 0) < 0) /* file names stay what they were */
-		(void)nd_sysfail(&tell.broken, "going to the background");
+	else if (away.is_parent)
+		return away.code;
 	else if (p->verb == ND_VERB_SERVE || nd_tell_open(&tell) == 0)
 		ending = nd_session_run(p, &sink, nd_tell_finished, &tell, &failure);
 	nd_tell_finished(&tell, NULL);

@@ -65,9 +65,12 @@ ND_MUST_CHECK int nd_cidr_parse(const char *text, struct nd_cidr *ret, struct nd
 bool nd_cidr_holds(const struct nd_cidr *c, const struct nd_addr *a);
 
 /** nd_listen() - bound, listening (stream) or bound (datagram, with packet info), non-blocking. IPv6
- * wildcard is dual-stack unless @v6only. @reuse: may share the port with our own sockets (datagram). */
+ * wildcard is dual-stack unless @v6only. Datagrams: other sockets may share the port. */
 ND_MUST_CHECK int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6only,
 			    int *ret_fd, struct nd_err *err);
+/** nd_listen_alone() - the same, and -EADDRINUSE where another socket has the port already. */
+ND_MUST_CHECK int nd_listen_alone(const struct nd_transport *t, const struct nd_addr *at,
+				  bool v6only, int *ret_fd, struct nd_err *err);
 
 bool nd_is_multicast(const struct nd_addr *a);
 /** nd_multicast_set() - how @fd sends to groups; join @group, if @joins. */

@@ -43,16 +43,17 @@ static int want_packet_info(int fd, int family)
 	return nd_sock_set(fd, IPPROTO_IP, IP_PKTINFO, 1);
 }
 
-int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6only, int *ret_fd,
-	      struct nd_err *err)
+static int listen_at(const struct nd_transport *t, const struct nd_addr *at, bool v6only,
+		     bool shares, int *ret_fd, struct nd_err *err)
 {
-	int family = at->u.sa.sa_family, r;
+	int family = at->u.sa.sa_family, r = 0;
 	nd_auto_fd int fd = new_socket(t, family, false, err);
 
 	if (fd < 0)
 		return fd;
 	/* streams: connections of an earlier run may linger; datagrams: peers' own sockets share the port */
-	r = nd_sock_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (shares || (t->caps & ND_NET_STREAM))
+		r = nd_sock_set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
 	if (r == 0 && family == AF_INET6)
 		r = nd_sock_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, v6only);
 	if (r == 0 && (t->caps & ND_NET_DATAGRAM))
@@ -66,6 +67,18 @@ int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6onl
 		return nd_sysfail(err, "%s listen", t->name);
 	*ret_fd = nd_take_fd(&fd);
 	return 0;
+}
+
+int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6only, int *ret_fd,
+	      struct nd_err *err)
+{
+	return listen_at(t, at, v6only, true, ret_fd, err);
+}
+
+int nd_listen_alone(const struct nd_transport *t, const struct nd_addr *at, bool v6only,
+		    int *ret_fd, struct nd_err *err)
+{
+	return listen_at(t, at, v6only, false, ret_fd, err);
 }
 
 /* What only a socket that listens has. A kernel that lacks it goes without. */

@@ -166,6 +166,7 @@ static void fill_sockopts(const struct nd_sockperf_line *l)
 	plan->sock.ecn = l->tos & 3;
 	plan->sock.pacing_bps = l->rate_limit * 8;
 	plan->busy_poll_us = l->lls_us;
+	plan->sock.reuseaddr = l->reuseaddr;
 	plan->sock.multicast = l->multicast;
 	plan->sock.multicast.joins = l->n.mode != ND_SP_THROUGHPUT;
 }

@@ -14,7 +14,7 @@ struct nd_sockperf_line {
 	uint64_t port, client_port, lls_us, buffer_bytes, tos, rate_limit, connect_ms;
 	bool has_address, has_port, has_messages, has_time, has_rate, has_burst, has_message_bytes;
 	bool toggles_nodelay, no_effect, has_lls, has_tos, has_iomux, has_client_port, has_pin;
-	bool compares, loops; /* --recv_looping_num is not 1 */
+	bool compares, reuseaddr, loops; /* --recv_looping_num is not 1 */
 	struct nd_multicast multicast;
 	struct nd_list targets; /* struct nd_target */
 	uint64_t streams;       /* of a feed file's, those of TCP: the first ones */

@@ -37,7 +37,8 @@ static const char differs[] =
 	"With\n.B \\-g\na client that begins again at number 1 is a new session; gaps are told of datagrams alone.\n"
 	"Rows of\n.B \\-A\ntell the messages that were there, which may be some more than was asked for, by thread.\n"
 	"Of an option that is given twice, the later one counts.\n"
-	"With\n.B \\-\\-daemonize\nstandard output is closed: of a client only\n.B \\-\\-full\\-log\nis left.\n"
+	"With\n.B \\-\\-daemonize\nthe command returns when ports or connections are open, or could not be had, which its exit "
+	"code tells.\nFrom then on standard output is closed: of a client only\n.B \\-\\-full\\-log\nis left.\n"
 	"A feed file of a server is all TCP or all UDP.\n"
 	"Unix sockets, TLS and the options of network cards' own libraries are refused.\n";
 

@@ -179,7 +179,7 @@ static const struct nd_opt common_rows[] = {
 	{ .name = "mc-loopback-enable", FLAG(multicast.loops), .help = "multicast: this machine hears what it sends" },
 	{ .name = "mc-ttl", COUNT(multicast.ttl), .preset = "2", .max = 255, .metavar = "N", .help = "multicast: routers on the way" },
 	{ .name = "mc-source-filter", TEXT(multicast.source), .metavar = "HOST", .help = "multicast: only what comes from there" },
-	{ .name = "uc-reuseaddr", FLAG(no_effect), .help = "has no effect: it is always so" },
+	{ .name = "uc-reuseaddr", FLAG(reuseaddr), .help = "server: the port may be another program's, too" },
 	{ .name = "lls", COUNT(lls_us), GIVEN(has_lls), .max = ND_MAX_BUSY_POLL_US, .metavar = "US",
 	  .help = "the kernel polls the device for so long before it waits" },
 	{ .name = "buffer-size", COUNT(buffer_bytes), .min = 1, .max = 1ull << 30, .metavar = "BYTES",

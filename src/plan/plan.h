@@ -144,6 +144,7 @@ struct nd_sockopts {
 	uint64_t pacing_bps; /* this end's kernel holds each flow to it; 0: no; never travels */
 	/* as sockets name them; never travel */
 	bool cork, fastopen, defer_accept, no_router, debug;
+	bool reuseaddr;                /* a receiver's datagram ports may be others', too */
 	struct nd_multicast multicast; /* never travels */
 };
 
@@ -297,7 +298,7 @@ struct nd_plan {
 	const char *interrupts;  /* count interrupts of lines with this text; NULL: none */
 	const char *counted_nic; /* count packets of this interface; NULL: the test's own */
 	struct nd_exits exits;   /* never travels */
-	bool daemon;             /* main goes to the background first */
+	bool daemon;             /* goes to the background once ports or flows are open */
 
 	bool wants_datagram_bytes; /* a datagram workload waits for nd_plan_set_datagram() */
 	bool untimed;              /* nobody asks what single operations took; never travels */

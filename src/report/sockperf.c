@@ -347,6 +347,8 @@ static void put_version(const struct nd_sprep *f, struct nd_str *out)
 	const char *version = nd_face_str(&f->face, "version");
 	nd_auto_str line = { 0 };
 
+	if (nd_face_bool(&f->face, "daemonize"))
+		nd_str_add(out, "sockperf: Running as daemon\n");
 	nd_str_addf(&line, "== version #%s == ", version ? version : "");
 	nd_str_add(out, "sockperf: ");
 	nd_sprep_colour(f, PURPLE, nd_str_text(&line), out);

@@ -190,6 +190,12 @@ static int join_group(const struct nd_receiver *v, unsigned index, int fd,
 	return nd_multicast_set(fd, group, &how, true, err);
 }
 
+/* A second receiver at a port would take what is meant for the first; a group is for all who join. */
+static bool shares_ports(const struct nd_receiver *v)
+{
+	return v->plan->sock.reuseaddr || v->plan->sock.multicast.wanted;
+}
+
 static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index, struct nd_err *err)
 {
 	const struct nd_transport *t = nd_transport_find(v->plan_ports[port_class].transport);
@@ -206,7 +212,8 @@ static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index,
 			    .port_class = port_class,
 			    .index = index,
 			    .datagram = (t->caps & ND_NET_DATAGRAM) != 0 };
-	r = nd_listen(t, &at, false, &d->fd, err);
+	r = shares_ports(v) ? nd_listen(t, &at, false, &d->fd, err)
+			    : nd_listen_alone(t, &at, false, &d->fd, err);
 	/* datagrams have no other socket of their own: buffers and the like are its */
 	if (r == 0 && d->datagram && nd_sockperf_of(v->plan))
 		r = nd_accepted(t, &v->plan->sock, d->fd, err);

@@ -21,6 +21,22 @@ enum nd_ending {
 /** nd_exit_code() - what the program ends with; a plan may carry another tool's codes. */
 int nd_exit_code(const struct nd_plan *plan, enum nd_ending ending);
 
+/* A session that goes to the background once it is ready. */
+struct nd_detach {
+	struct nd_sink sink;   /* whom its events are for, .progress not NULL */
+	enum nd_progress when; /* it is ready */
+	int fd;                /* -1; in the child that has still to tell: owned */
+	bool is_parent;
+	int code; /* parent: what to exit with */
+};
+
+/** nd_detach() - if @plan says so, make the child that is to go to the background; before there is a thread or a report. The
+ * parent returns when the child is ready or has ended. Return: 0, or negative errno with @err. */
+ND_MUST_CHECK int nd_detach(struct nd_detach *d, const struct nd_plan *plan, struct nd_err *err);
+/** nd_detach_progress() - as of struct nd_sink; @detach: struct nd_detach. When ports or flows are open the child leaves
+ * its terminal, and what it prints from there on goes nowhere. */
+void nd_detach_progress(void *detach, const struct nd_progress_event *ev);
+
 /** nd_session_run() - carry out @plan, as its verb says: run a test against a host, answer tests until a signal (or
  * one with --once), or be a tool's receiver for one test (with plan->hold: until a signal). Blocks until over;
  * SIGINT and SIGTERM end tests and keep what was measured. Each result, partial ones too, goes to @finished on the

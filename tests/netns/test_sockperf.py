@@ -161,7 +161,48 @@ def test_what_a_full_socket_does_not_take(net, netdyno, serve, words):
     stop(server)
 
 
-@pytest.mark.plain
+@pytest.mark.parametrize("words", [[], ["--tcp"]], ids=["udp", "tcp"])
+def test_a_server_is_stopped_as_soon_as_its_port_is_seen(serve, words):
+    for _ in range(4):
+        _, server = serve(*words)
+        text = stop(server)
+        assert text.endswith("Test end (interrupted by user)\nsockperf: No messages were received on the server.\n"
+                             "sockperf: cleanupAfterLoop() exit\n"), text
+
+
+def pids_with(word):
+    """Processes that were started with this word."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                if str(word).encode() in f.read().split(b"\0"):
+                    yield int(pid)
+        except OSError: # it is gone
+            pass
+
+
+@pytest.mark.parametrize("words", [[], ["--tcp"]], ids=["udp", "tcp"])
+def test_background_is_told_whether_it_works(net, netdyno, words):
+    """The first server returns when its port is open, the second one cannot have it and says so, as does a client."""
+    port = net.b.free_port()
+    server = [netdyno, "sockperf", "server", "-p", port, "--daemonize", *words]
+    first = net.b.spawn(server)
+    ended(first, within=20.0)
+    pid, = pids_with(port)
+    try:
+        assert first.stdout.startswith("sockperf: Running as daemon\n")
+        assert os.readlink(f"/proc/{pid}/fd/1") == "/dev/null"
+        second = net.b.spawn(server)
+        ended(second, code=1, within=20.0)
+        assert "Address already in use (errno=98" in second.stdout
+    finally:
+        os.kill(pid, signal.SIGINT)
+    poll("end of the server", lambda: not list(pids_with(port)), 10.0 * slow())
+    if words:
+        client = net.a.spawn([netdyno, "sockperf", "pp", "-i", net.b.ip4, "-p", port, "--daemonize", *words])
+        ended(client, code=3, within=20.0)
+
+
 def test_a_stream_that_is_full_ends_in_time(net, netdyno, serve):
     port, server = serve("--tcp")
     proc = net.a.spawn([netdyno, "sockperf", "ul", "--tcp", "-i", net.b.ip4, "-p", port, "-t", "2", "-m", "60000", "--mps", "1000",

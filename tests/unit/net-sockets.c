@@ -219,6 +219,26 @@ static void refused_is_told(void **state)
 	assert_int_equal(r, -ECONNREFUSED);
 }
 
+/* Datagram ports are shared by those who all agree to it. */
+static void listens_alone(void **state)
+{
+	const struct nd_transport *udp = nd_transport_find("udp");
+	nd_auto_fd int first = -1, second = -1, third = -1;
+	struct nd_err err = { 0 };
+	struct nd_addr at;
+
+	(void)state;
+	parse("127.0.0.1", &at);
+	assert_int_equal(nd_listen(udp, &at, false, &first, &err), 0);
+	own_address(first, &at);
+	assert_int_equal(nd_listen(udp, &at, false, &second, &err), 0);
+	assert_int_equal(nd_listen_alone(udp, &at, false, &third, &err), -EADDRINUSE);
+	nd_close_p(&first);
+	nd_close_p(&second);
+	assert_int_equal(nd_listen_alone(udp, &at, false, &third, &err), 0);
+	assert_int_equal(nd_listen(udp, &at, false, &first, &err), -EADDRINUSE);
+}
+
 static int fresh(const struct nd_transport *t, int family)
 {
 	int fd = socket(family, t->sock_type | SOCK_CLOEXEC, t->protocol);
@@ -511,6 +531,7 @@ int main(void)
 		cmocka_unit_test(knows_datagram_peers),
 		cmocka_unit_test(says_what_fails),
 		cmocka_unit_test(refused_is_told),
+		cmocka_unit_test(listens_alone),
 		cmocka_unit_test(sets_tcp_options),
 		cmocka_unit_test(sets_rare_options),
 		cmocka_unit_test(bad_options_are_refused),
