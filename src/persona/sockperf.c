@@ -119,15 +119,18 @@ static bool is_group(const char *host)
 static int one_target(struct nd_sockperf_line *l, struct nd_err *err)
 {
 	struct nd_target *t;
-	const char *host = l->address;
+	const char *host = l->address, *shown = host;
+	bool is_server = l->n.mode == ND_SP_SERVER;
 
-	if (!host && l->n.mode != ND_SP_SERVER)
+	if (!host && !is_server)
 		host = "127.0.0.1";
+	if (!shown) /* IPv6 came with 3.8 */
+		shown = l->n.short_average ? "0.0.0.0" : is_server ? "::" : host;
 	if (nd_list_new(&l->plan->arena, &l->targets, 1, sizeof(*t)) < 0)
 		return nd_fail(err, -ENOMEM, "out of memory");
 	t = l->targets.v;
 	*t = (struct nd_target){ .host = host, .port = l->port, .ports = 1, .cpu = -1 };
-	return nd_sockperf_show(l, host ? host : "::", l->port, l->n.tcp, err);
+	return nd_sockperf_show(l, shown, l->port, l->n.tcp, err);
 }
 
 static int fill_addresses(struct nd_sockperf_line *l, struct nd_err *err)
@@ -138,6 +141,8 @@ static int fill_addresses(struct nd_sockperf_line *l, struct nd_err *err)
 
 	if (r < 0)
 		return r;
+	if (!l->n.method)
+		l->n.method = l->feed ? "epoll" : "recvfrom";
 	t = l->targets.v;
 	for (uint64_t i = 0; i < l->targets.n; i++)
 		t[i].flows = l->n.mode == ND_SP_SERVER ? 0 : ND_MAX(l->n.threads, 1);
@@ -160,11 +165,11 @@ static void fill_sockopts(const struct nd_sockperf_line *l)
 	plan->sock.nodelay =
 		(l->n.tcp || l->streams) && (l->n.mode == ND_SP_THROUGHPUT) == l->toggles_nodelay;
 	plan->sock.fragment = true;
-	plan->sock.sndbuf_bytes = plan->sock.rcvbuf_bytes = l->buffer_bytes;
+	plan->sock.sndbuf_bytes = plan->sock.rcvbuf_bytes = l->n.buffer_bytes;
 	plan->sock.has_dscp = l->has_tos;
 	plan->sock.dscp = l->tos >> 2;
 	plan->sock.ecn = l->tos & 3;
-	plan->sock.pacing_bps = l->rate_limit * 8;
+	plan->sock.pacing_bps = l->n.pace * 8;
 	plan->busy_poll_us = l->lls_us;
 	plan->sock.reuseaddr = l->reuseaddr;
 	plan->sock.multicast = l->multicast;

@@ -11,7 +11,7 @@ struct nd_sockperf_line {
 	struct nd_sockperf n;
 	struct nd_plan *plan;
 	const char *address, *client_address, *feed, *pin;
-	uint64_t port, client_port, lls_us, buffer_bytes, tos, rate_limit, connect_ms;
+	uint64_t port, client_port, lls_us, tos, connect_ms;
 	bool has_address, has_port, has_messages, has_time, has_rate, has_burst, has_message_bytes;
 	bool toggles_nodelay, no_effect, has_lls, has_tos, has_iomux, has_client_port, has_pin;
 	bool compares, reuseaddr, loops; /* --recv_looping_num is not 1 */

@@ -59,12 +59,15 @@ static int parse_looping(const struct nd_opt *row, const char *value, struct nd_
 
 static int parse_iomux(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
 {
-	static const char *const known[] = { "s", "select", "p", "poll",
-					     "e", "epoll",  "r", "recvfrom" };
+	static const char *const known[] = { "select", "poll", "epoll", "recvfrom" };
+	LINE *l = ctx->target;
 
-	for (size_t i = 0; i < ND_COUNTOF(known); i++)
-		if (!strcmp(value, known[i]))
-			return 0;
+	for (size_t i = 0; i < ND_COUNTOF(known); i++) {
+		if (strcmp(value, known[i]) != 0 && (value[0] != known[i][0] || value[1]))
+			continue;
+		l->n.method = known[i];
+		return 0;
+	}
 	if (!strcmp(value, "x") || !strcmp(value, "socketxtreme"))
 		return parse_vendor(row, value, ctx);
 	return nd_fail(ctx->err, -EINVAL, "%s: '%.80s' is none of select, poll, epoll, recvfrom",
@@ -159,7 +162,7 @@ static const struct nd_opt common_rows[] = {
 	{ .letter = 'f', .name = "file", TEXT(feed), .metavar = "FILE",
 	  .help = "addresses instead of -i, -p and --tcp: [T:|U:]HOST:PORT, one on a line" },
 	{ .letter = 'F', .name = "iomux-type", CUSTOM(iomux), GIVEN(has_iomux), .metavar = "TYPE",
-	  .help = "with -f: how sockets are waited for; has no effect" },
+	  .help = "with -f: how sockets are waited for: told, but otherwise without effect" },
 	{ .name = "timeout", CUSTOM(wait), .max = INT32_MAX, .metavar = "MS", .help = "of that; has no effect" },
 	{ .letter = 'a', .name = "activity", COUNT(n.dots), .min = 1, .max = ND_NS_PER_S, .metavar = "N", .section = "Output",
 	  .help = "a dot for each N messages" },
@@ -182,7 +185,7 @@ static const struct nd_opt common_rows[] = {
 	{ .name = "uc-reuseaddr", FLAG(reuseaddr), .help = "server: the port may be another program's, too" },
 	{ .name = "lls", COUNT(lls_us), GIVEN(has_lls), .max = ND_MAX_BUSY_POLL_US, .metavar = "US",
 	  .help = "the kernel polls the device for so long before it waits" },
-	{ .name = "buffer-size", COUNT(buffer_bytes), .min = 1, .max = 1ull << 30, .metavar = "BYTES",
+	{ .name = "buffer-size", COUNT(n.buffer_bytes), .min = 1, .max = 1ull << 30, .metavar = "BYTES",
 	  .help = "socket buffers" },
 	{ .name = "nonblocked", FLAG(n.nonblocked), .common = true, .help = "busy loop instead of waiting" },
 	{ .name = "recv_looping_num", CUSTOM(looping), .max = INT32_MAX, .metavar = "N",
@@ -191,7 +194,7 @@ static const struct nd_opt common_rows[] = {
 	{ .name = "dontwarmup", FLAG(n.dont_warm_up), .section = "Running", .help = "no word of a warm-up" },
 	{ .name = "pre-warmup-wait", COUNT(n.wait_s), .min = 1, .max = 86400, .metavar = "SECONDS", .help = "wait before the test" },
 	{ .name = "no-rdtsc", FLAG(no_effect), .help = "has no effect: the clock is the system's" },
-	{ .name = "rate-limit", COUNT(rate_limit), .min = 1, .max = 1ull << 40, .metavar = "BYTES",
+	{ .name = "rate-limit", COUNT(n.pace), .min = 1, .max = 1ull << 40, .metavar = "BYTES",
 	  .help = "each connection's pace by the kernel, bytes a second" },
 	{ .name = "tls", CUSTOM(missing), .optional = "", .metavar = "CIPHER", .help = "not implemented" },
 	{ .name = "load-vma", CUSTOM(vendor), .optional = "", .hidden = true, .help = "not here" },

@@ -42,6 +42,8 @@ struct nd_sockperf {
 	uint64_t dots, rows;                      /* -a, -A: messages of each; 0: none */
 	uint64_t wait_s;                          /* --pre-warmup-wait */
 	uint64_t bin_us, bin_low_us, bin_high_us; /* --histogram; bin 0: none */
+	uint64_t buffer_bytes, pace;              /* --buffer-size, --rate-limit; 0: none */
+	const char *method;                       /* how sockets are waited for, as shown */
 	const char *log;                          /* --full-log; NULL */
 	const char *version;                      /* as shown */
 	const char *data_file;                    /* --data-file; NULL */

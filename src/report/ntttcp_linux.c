@@ -244,6 +244,7 @@ static void linux_progress(const struct nd_report_cfg *cfg, const struct nd_prog
 		words(cfg, out, "INFO", ev->text);
 		break;
 	case ND_PROG_SEEN:
+	case ND_PROG_SOCKET:
 	case ND_PROG_MAX:
 		break;
 	}

@@ -106,6 +106,7 @@ static void windows_progress(const struct nd_report_cfg *cfg, const struct nd_pr
 		break;
 	case ND_PROG_INTERVAL: /* it shows none */
 	case ND_PROG_SEEN:
+	case ND_PROG_SOCKET:
 	case ND_PROG_MAX:
 		break;
 	}

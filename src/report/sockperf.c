@@ -222,8 +222,8 @@ void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *o
 		return;
 	}
 	if (s->n == 0) {
-		nd_str_add(out, "sockperf: No valid observations found. Try tuning parameters: "
-				"--time or --mps\n");
+		nd_str_add(out, "sockperf: No valid observations found. Try tune parameters: "
+				"--time/--mps/--reply-every\n");
 		return;
 	}
 	nd_str_addf(out,
@@ -277,9 +277,10 @@ static void put_bandwidth(const struct nd_sprep *f, double rate, uint64_t bytes,
 	if (nd_face_bool(&f->face, "giga"))
 		nd_str_addf(out, "sockperf: Summary: BandWidth is %.3f GBps (%.3f Gbps)\n",
 			    mega / 1000, mega * 8 / 1000);
-	else if (nd_face_bool(&f->face, "precise"))
-		nd_str_addf(out, "sockperf: Summary: BandWidth is %.9f MBps (%.9f Mbps)\n", mega,
-			    mega * 8);
+	else if (nd_face_bool(&f->face, "precise")) /* 3.7 gives them a wrong name */
+		nd_str_addf(out, "sockperf: Summary: BandWidth is %.9f %cBps (%.9f %cbps)\n", mega,
+			    nd_face_bool(&f->face, "short_average") ? 'G' : 'M', mega * 8,
+			    nd_face_bool(&f->face, "short_average") ? 'G' : 'M');
 	else
 		nd_str_addf(out, "sockperf: Summary: BandWidth is %.3f MBps (%.3f Mbps)\n", mega,
 			    mega * 8);
@@ -347,46 +348,43 @@ static void put_version(const struct nd_sprep *f, struct nd_str *out)
 	const char *version = nd_face_str(&f->face, "version");
 	nd_auto_str line = { 0 };
 
-	if (nd_face_bool(&f->face, "daemonize"))
-		nd_str_add(out, "sockperf: Running as daemon\n");
 	nd_str_addf(&line, "== version #%s == ", version ? version : "");
 	nd_str_add(out, "sockperf: ");
 	nd_sprep_colour(f, PURPLE, nd_str_text(&line), out);
 	nd_str_add(out, "\n");
 }
 
-static void put_addresses(const struct nd_sprep *f, struct nd_str *out)
+static void put_addresses(const struct nd_sprep *f, uint64_t from, uint64_t n, struct nd_str *out)
 {
 	struct nd_strv list = nd_face_strv(&f->face, "addresses");
 
-	for (uint64_t i = 0; i < list.n; i++) {
+	for (uint64_t i = 0; i < n && from + i < list.n; i++) {
 		nd_str_addf(out, "[%2llu] ", (unsigned long long)i);
-		nd_report_clean(out, list.v[i]);
+		nd_report_clean(out, list.v[from + i]);
 		nd_str_add(out, "\n");
 	}
 }
 
 static const char *method_of(const struct nd_sprep *f)
 {
-	return nd_face_strv(&f->face, "addresses").n > 1 ? "epoll" : "recvfrom";
+	return nd_face_str(&f->face, "method") ?: "recvfrom";
 }
 
-static void begin_server(const struct nd_sprep *f, struct nd_str *out)
+static void put_pace(const struct nd_sprep *f, struct nd_str *out)
 {
-	put_version(f, out);
-	nd_str_add(out, "sockperf: [SERVER] listen on:\n");
-	put_addresses(f, out);
+	if (nd_face_u64(&f->face, "pace") > 0)
+		nd_str_add(out, "sockperf: succeed to set sock-SO_MAX_PACING_RATE\n");
 }
 
 static void begin_client(const struct nd_sprep *f, struct nd_str *out)
 {
 	put_version(f, out);
+	put_pace(f, out);
 	nd_str_add(out, "sockperf[CLIENT] send on:");
 	if (f->mode != ND_SPREP_TP)
-		nd_str_addf(out, "sockperf: using %s() to %sblock on socket(s)\n", method_of(f),
-			    nd_face_bool(&f->face, "nonblocked") ? "non-" : "");
+		nd_str_addf(out, "sockperf: using %s() to block on socket(s)\n", method_of(f));
 	nd_str_add(out, "\n");
-	put_addresses(f, out);
+	put_addresses(f, 0, UINT64_MAX, out);
 }
 
 static void put_warm_up(const struct nd_sprep *f, struct nd_str *out)
@@ -395,13 +393,64 @@ static void put_warm_up(const struct nd_sprep *f, struct nd_str *out)
 		nd_str_add(out, "sockperf: Warmup stage (sending a few dummy messages)...\n");
 }
 
+/* Of a server whose threads have addresses of their own. */
+static uint64_t threads_of(const struct nd_sprep *f)
+{
+	return ND_MAX(
+		ND_MIN(nd_face_u64(&f->face, "threads"), nd_face_strv(&f->face, "addresses").n), 1);
+}
+
+/* Threads share addresses out evenly, the first ones take what remains. */
+static void begin_server(const struct nd_sprep *f, struct nd_str *out)
+{
+	uint64_t all = nd_face_strv(&f->face, "addresses").n, threads = threads_of(f), from = 0;
+
+	if (threads > 1)
+		nd_str_addf(out, "sockperf: Running %llu threads to manage %llu sockets\n",
+			    (unsigned long long)threads, (unsigned long long)all);
+	put_pace(f, out);
+	for (uint64_t i = 0; i < threads; i++) {
+		uint64_t n = all / threads + (i < all % threads);
+
+		nd_str_add(out, "sockperf: [SERVER] listen on:\n");
+		put_addresses(f, from, n, out);
+		from += n;
+		put_warm_up(f, out);
+		nd_str_addf(out, "sockperf: [tid %llu] using %s() to block on socket(s)\n",
+			    (unsigned long long)i + 1, method_of(f));
+	}
+}
+
+/* Sockets and their buffers are told first of all. */
+static bool is_sized(const struct nd_sprep *f)
+{
+	return nd_face_u64(&f->face, "buffer_bytes") > 0;
+}
+
 static void begin(const struct nd_report_cfg *cfg, struct nd_str *out)
 {
 	struct nd_sprep f;
 
 	nd_sprep_open(&f, cfg, NULL);
-	if (f.mode == ND_SPREP_SR)
-		begin_server(&f, out);
+	if (nd_face_bool(&f.face, "daemonize"))
+		nd_str_add(out, "sockperf: Running as daemon\n");
+	if (f.mode == ND_SPREP_SR && !is_sized(&f))
+		put_version(&f, out);
+}
+
+static void put_buffers(const struct nd_sprep *f, const struct nd_progress_event *ev,
+			struct nd_str *out)
+{
+	uint64_t asked = nd_face_u64(&f->face, "buffer_bytes");
+
+	nd_str_addf(out, "sockperf: Socket buffers sizes of fd %d: RX: %llu Byte, TX: %llu Byte\n",
+		    ev->fd, (unsigned long long)ev->rcvbuf_bytes,
+		    (unsigned long long)ev->sndbuf_bytes);
+	if (ND_MIN(ev->rcvbuf_bytes, ev->sndbuf_bytes) / 2 < asked)
+		nd_str_addf(out,
+			    "sockperf: WARNING: Failed setting receive or send socket buffer size "
+			    "to %llu bytes (check 'sysctl net.core.rmem_max' value)\n",
+			    (unsigned long long)asked);
 }
 
 static void progress(const struct nd_report_cfg *cfg, const struct nd_progress_event *ev,
@@ -411,13 +460,15 @@ static void progress(const struct nd_report_cfg *cfg, const struct nd_progress_e
 
 	nd_sprep_open(&f, cfg, NULL);
 	if (f.mode == ND_SPREP_SR && ev->what == ND_PROG_READY) {
-		put_warm_up(&f, out);
-		nd_str_addf(out, "sockperf: [tid 1] using %s() to block on socket(s)\n",
-			    method_of(&f));
+		if (is_sized(&f))
+			put_version(&f, out);
+		begin_server(&f, out);
 	} else if (f.mode != ND_SPREP_SR && ev->what == ND_PROG_FLOWS) {
 		begin_client(&f, out);
 		put_warm_up(&f, out);
 		nd_str_add(out, "sockperf: Starting test...\n");
+	} else if (ev->what == ND_PROG_SOCKET) {
+		put_buffers(&f, ev, out);
 	} else if (ev->what == ND_PROG_SEEN && cfg->state) {
 		nd_sprep_seen(&f, cfg->state, ev->seen, out);
 	}
@@ -425,14 +476,18 @@ static void progress(const struct nd_report_cfg *cfg, const struct nd_progress_e
 
 static void result_server(const struct nd_sprep *f, struct nd_str *out)
 {
-	nd_str_add(out, "sockperf: Test end (interrupted by user)\n");
+	bool is_one = threads_of(f) == 1;
+
+	nd_str_addf(out, "sockperf: %s\n",
+		    is_one ? "Test end (interrupted by user)" : "Got signal 2 - exiting");
 	if (f->handled > 0)
 		nd_str_addf(out, "sockperf: Total %llu messages received and handled\n",
 			    (unsigned long long)f->handled);
 	else
 		nd_str_add(out, "sockperf: No messages were received on the server.\n");
 	nd_sprep_senders(f, out);
-	nd_str_add(out, "sockperf: cleanupAfterLoop() exit\n");
+	nd_str_addf(out, "sockperf: %s() exit\n",
+		    is_one ? "cleanupAfterLoop" : "server_select_per_thread");
 }
 
 static void put_end(const struct nd_sprep *f, struct nd_str *out)
@@ -467,8 +522,7 @@ static void result(const struct nd_report_cfg *cfg, const struct nd_result *r, s
 		return;
 	}
 	if (f.received == 0) {
-		nd_str_add(out, "sockperf: No messages were received from the server. Is the "
-				"server down?\n");
+		nd_str_add(out, ND_SP_NO_ANSWER);
 		return;
 	}
 	nd_sprep_statistics(&f, false, out);

@@ -11,6 +11,8 @@
 #define ND_SP_SKIP_N  8000u /* messages, of a test by number */
 #define ND_SP_TAIL_N  1000u
 
+#define ND_SP_NO_ANSWER "sockperf: No messages were received from the server. Is the server down?\n"
+
 enum nd_sprep_mode { ND_SPREP_PP, ND_SPREP_UL, ND_SPREP_TP, ND_SPREP_PB, ND_SPREP_SR };
 
 /* A run's figures. */

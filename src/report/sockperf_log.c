@@ -104,7 +104,14 @@ static int write_rows(struct log *l)
 	int r = 0;
 
 	put_parameters(f, &l->text);
-	nd_sprep_statistics(f, true, &l->text);
+	if (f->received > 0)
+		nd_sprep_statistics(f, true, &l->text);
+	else
+		nd_str_add(&l->text, ND_SP_NO_ANSWER);
+	if (!nd_sprep_has_statistics(f)) {
+		flush(l, 0);
+		return l->error;
+	}
 	nd_str_addf(&l->text, DASHES "packet, txTime(sec), rxTime(sec), %s(usec)\n",
 		    nd_face_bool(&f->face, "full_rtt") ? "rtt" : "latency");
 	l->zero_ns = first_ns(f);
@@ -145,8 +152,8 @@ int nd_sprep_log(const struct nd_sprep *f, const char *name, struct nd_err *err)
 	nd_auto_free char *temporary = NULL;
 	int r = l.fd = open_log(name, &temporary);
 
-	if (r >= 0 && nd_sprep_has_statistics(f))
-		r = write_rows(&l); /* a test that measured nothing leaves an empty file */
+	if (r >= 0 && f->mode != ND_SPREP_TP) /* which leaves an empty file */
+		r = write_rows(&l);
 	nd_str_done(&l.text);
 	if (l.fd >= 0 && close(l.fd) < 0 && r >= 0)
 		r = -errno;

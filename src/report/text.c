@@ -170,6 +170,7 @@ static void text_progress(const struct nd_report_cfg *cfg, const struct nd_progr
 	case ND_PROG_FLOWS:
 	case ND_PROG_DETAIL:
 	case ND_PROG_SEEN:
+	case ND_PROG_SOCKET:
 	case ND_PROG_MAX:
 		break;
 	}

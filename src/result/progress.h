@@ -16,6 +16,7 @@ enum nd_progress {
 	ND_PROG_NOTE,      /* .text: what a user should know, no reason for concern */
 	ND_PROG_DETAIL,    /* .text: for those who asked for more */
 	ND_PROG_SEEN,      /* .seen: from a diary */
+	ND_PROG_SOCKET,    /* tools that show them: .fd, and its buffers as the system has them */
 	ND_PROG_MAX
 };
 
@@ -30,6 +31,8 @@ struct nd_progress_event {
 	bool alone;   /* there is one direction only */
 	uint64_t count, microseconds;
 	const struct nd_diary_entry *seen;
+	int fd;
+	uint64_t sndbuf_bytes, rcvbuf_bytes;
 };
 
 /* Where a session sends its events; called on the main thread only. */

@@ -291,6 +291,8 @@ static void on_ready(void *user, uint64_t flows, uint64_t microseconds)
 					.count = flows,
 					.microseconds = microseconds };
 
+	for (int fd, i = 0; (fd = nd_run_socket(c->test.run, (uint64_t)i)) >= 0; i++)
+		nd_datasock_tell(c->plan, c->sink, fd);
 	if (c->sink && c->sink->progress)
 		c->sink->progress(c->sink->user, &ev);
 }

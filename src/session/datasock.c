@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "plan/sockperf.h"
 #include "session/netserver.h"
 
 static uint64_t buffer_of(int fd, int option)
@@ -44,6 +45,20 @@ int nd_datasock_facts(int fd, const struct nd_addr *peer, struct nd_socket_facts
 		put_address(&to, ret->peer);
 	}
 	return 0;
+}
+
+void nd_datasock_tell(const struct nd_plan *plan, const struct nd_sink *sink, int fd)
+{
+	struct nd_socket_facts is;
+	struct nd_err err = { 0 };
+	struct nd_progress_event ev = { .what = ND_PROG_SOCKET, .fd = fd };
+
+	if (!sink || !sink->progress || !nd_sockperf_of(plan) || plan->sock.rcvbuf_bytes == 0 ||
+	    nd_datasock_facts(fd, NULL, &is, &err) < 0)
+		return;
+	ev.sndbuf_bytes = is.sndbuf_bytes;
+	ev.rcvbuf_bytes = is.rcvbuf_bytes;
+	sink->progress(sink->user, &ev);
 }
 
 /* Data takes the family that was asked for, or that of the control connection. */

@@ -255,6 +255,8 @@ ND_MUST_CHECK int nd_phases_new(struct nd_loop *l, const struct nd_plan *plan,
 				const struct nd_sink *sink,
 				struct nd_phases **ret);   /* -1: no memory */
 void nd_phases_start(struct nd_phases *v, uint64_t at_ns); /* NULL is fine, below too */
+/** nd_datasock_tell() - sizes of a socket's buffers, for a face that shows them when they were asked for. */
+void nd_datasock_tell(const struct nd_plan *plan, const struct nd_sink *sink, int fd);
 void nd_phases_end(struct nd_phases *v); /* sending is over, maybe early: the drain begins */
 void nd_phases_free(struct nd_phases *v);
 

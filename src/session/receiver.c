@@ -47,6 +47,7 @@ static void data_arrived(struct door *d, int fd)
 		return;
 	}
 	nd_arrivals_hear(v, fd, d->port_class, d->index);
+	nd_datasock_tell(v->plan, v->sink, fd);
 	nd_test_feed(&v->test, &ev);
 	nd_arrivals_give(v);
 }
@@ -214,8 +215,8 @@ static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index,
 			    .datagram = (t->caps & ND_NET_DATAGRAM) != 0 };
 	r = shares_ports(v) ? nd_listen(t, &at, false, &d->fd, err)
 			    : nd_listen_alone(t, &at, false, &d->fd, err);
-	/* datagrams have no other socket of their own: buffers and the like are its */
-	if (r == 0 && d->datagram && nd_sockperf_of(v->plan))
+	/* datagrams have no other socket of their own: buffers and the like are its; connections inherit them */
+	if (r == 0 && nd_sockperf_of(v->plan))
 		r = nd_accepted(t, &v->plan->sock, d->fd, err);
 	if (r == 0 && v->plan->sock.multicast.wanted && nd_is_multicast(&at))
 		r = join_group(v, index, d->fd, &at, err);
@@ -230,6 +231,7 @@ static int open_door(struct nd_receiver *v, unsigned port_class, unsigned index,
 	}
 	if (is_data(&v->plan_ports[port_class]))
 		v->transports[d->datagram] = t->name;
+	nd_datasock_tell(v->plan, v->sink, d->fd);
 	v->door_n++;
 	return 0;
 }

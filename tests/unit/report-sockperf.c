@@ -179,6 +179,68 @@ static void sends(void **state)
 	}
 }
 
+/* What a server says before anybody comes, and at the end; the socket is told where buffers were asked for. */
+static void server_begins(void **state)
+{
+	static const char *address[] = { "A", "B", "C" };
+
+	static const struct {
+		struct nd_sockperf face;
+		const char *want;
+	} rows[] = {
+		{ { .method = "recvfrom",
+		    .addresses = { address, 1 },
+		    .threads = 4 },
+		  "sockperf: == version #x == \n"
+		  "sockperf: [SERVER] listen on:\n[ 0] A\n"
+		  "sockperf: Warmup stage (sending a few dummy messages)...\n"
+		  "sockperf: [tid 1] using recvfrom() to block on socket(s)\n" },
+		{ { .method = "poll",
+		    .addresses = { address, 3 },
+		    .threads = 2,
+		    .dont_warm_up = true },
+		  "sockperf: == version #x == \n"
+		  "sockperf: Running 2 threads to manage 3 sockets\n"
+		  "sockperf: [SERVER] listen on:\n[ 0] A\n[ 1] B\n"
+		  "sockperf: [tid 1] using poll() to block on socket(s)\n"
+		  "sockperf: [SERVER] listen on:\n[ 0] C\n"
+		  "sockperf: [tid 2] using poll() to block on socket(s)\n" },
+		{ { .addresses = { address, 1 },
+		    .dont_warm_up = true,
+		    .daemonize = true,
+		    .buffer_bytes = 20001,
+		    .pace = 7 },
+		  "sockperf: Running as daemon\n"
+		  "sockperf: Socket buffers sizes of fd 5: RX: 40000 Byte, TX: 40002 Byte\n"
+		  "sockperf: WARNING: Failed setting receive or send socket buffer size to 20001 bytes "
+		  "(check 'sysctl net.core.rmem_max' value)\n"
+		  "sockperf: == version #x == \n"
+		  "sockperf: succeed to set sock-SO_MAX_PACING_RATE\n"
+		  "sockperf: [SERVER] listen on:\n[ 0] A\n"
+		  "sockperf: [tid 1] using recvfrom() to block on socket(s)\n" },
+	};
+	const struct nd_progress_event socket = {
+		.what = ND_PROG_SOCKET, .fd = 5, .rcvbuf_bytes = 40000, .sndbuf_bytes = 40002
+	};
+	const struct nd_progress_event ready = { .what = ND_PROG_READY };
+	const struct nd_writer *w = nd_writer_find("sockperf");
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_sockperf face = rows[i].face;
+		const struct nd_report_cfg cfg = { .face = &face,
+						   .face_table = &nd_sockperf_table };
+		nd_auto_str out = { 0 };
+
+		face.version = "x";
+		w->begin(&cfg, &out);
+		if (face.buffer_bytes)
+			w->progress(&cfg, &socket, &out);
+		w->progress(&cfg, &ready, &out);
+		assert_string_equal(nd_str_text(&out), rows[i].want);
+	}
+}
+
 /* Lines that come while a test runs. */
 static void tells_what_it_sees(void **state)
 {
@@ -251,6 +313,7 @@ int main(void)
 		cmocka_unit_test(is_laid_out),
 		cmocka_unit_test(has_variants),
 		cmocka_unit_test(sends),
+		cmocka_unit_test(server_begins),
 		cmocka_unit_test(tells_what_it_sees),
 	};
 
