@@ -181,6 +181,7 @@ int nd_np_fill_plan(struct nd_np *d)
 	p->untimed = true; /* the report has no latency of this end */
 	p->goodbyes = d->asked.datagram ? 3 : 0;
 	p->pin = NULL;
+	p->pin_yields = true;
 	if (cpu >= 0 && cpu <= CPU_MAX) {
 		(void)snprintf(d->pin, sizeof(d->pin), "%d", (int)cpu); /* it fits */
 		p->pin = d->pin;

@@ -4,6 +4,7 @@
  * equal options the later one wins.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,8 +277,14 @@ static int settle_pace(LINE *l, struct nd_err *err)
 /* A CPU that there is not has always been ignored. */
 static int64_t known_cpu(int64_t cpu)
 {
-	if (cpu < sysconf(_SC_NPROCESSORS_CONF))
-		return cpu < 0 ? -1 : cpu;
+	cpu_set_t ours;
+
+	if (cpu < 0)
+		return -1;
+	CPU_ZERO(&ours);
+	if (sched_getaffinity(0, sizeof(ours), &ours) < 0 ||
+	    (cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &ours)))
+		return cpu;
 	nd_log(ND_LOG_WARN, "-T: there is no CPU %lld here, it is ignored", (long long)cpu);
 	return -1;
 }

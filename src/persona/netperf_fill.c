@@ -38,6 +38,7 @@ static void fill_times(LINE *l)
 		plan->interval_ns *= 2;
 	plan->interval_ns = ND_MIN(plan->interval_ns, plan->duration_ns);
 	plan->warmup_ns = plan->cooldown_ns = 0;
+	plan->short_last = n->interim_ns != 0;
 	plan->drain_ns = DRAIN_NS;
 	plan->connect_timeout_ns = CONNECT_NS;
 	plan->refused_ns = n->retry ? CONNECT_NS : 0;
@@ -173,6 +174,7 @@ static int fill_engine(LINE *l, struct nd_err *err)
 	plan->payload = ND_PAYLOAD_NETPERF;
 	plan->payload_file = n->local_file;
 	plan->threads = n->parallel == 1 ? 1 : 0;
+	plan->pin_yields = true; /* nobody ever heard of a CPU that there is not */
 	if (n->cpu.local >= 0) {
 		plan->pin = nd_arena_printf(&plan->arena, "%lld", (long long)n->cpu.local);
 		if (!plan->pin)

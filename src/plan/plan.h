@@ -239,6 +239,7 @@ struct nd_plan {
 	struct nd_list workload_list; /* the same as a list, for field rows: .v is workload[] */
 	uint64_t duration_ns, warmup_ns, cooldown_ns, interval_ns;
 	uint64_t drain_ns; /* receivers wait at most this long for the tail */
+	bool short_last; /* what is left of the time is an interval, short as it is; never travels */
 
 	/* several clients that begin together at one server; NULL, 0: this one alone */
 	const char *group;
@@ -261,6 +262,7 @@ struct nd_plan {
 	bool verify;
 	bool mptcp;
 	const char *pin; /* NULL: none; "auto"; "0,2-3" (this end's list) */
+	bool pin_yields; /* a list with a CPU that cannot be had is passed over; never travels */
 	struct nd_sockopts sock;
 
 	/* as typed, before nd_plan_derive() makes workloads of it */

@@ -25,6 +25,7 @@ struct nd_schedule {
 	uint64_t bound
 		[ND_PHASE_DRAIN]; /* ns after the start at which warm-up, measure, cool-down end */
 	uint64_t interval_ns;
+	uint64_t least_ns; /* a shorter remainder belongs to the interval before it */
 };
 
 /** nd_schedule_next() - the edge behind @at_ns in phase @phase: next interval or the phase's end. */

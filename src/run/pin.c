@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "run/int.h"
 
 enum { MAX_CPUS = 1024 };
@@ -77,6 +78,11 @@ int nd_pin_plan(struct nd_run *r, struct nd_err *err)
 	if (n <= 0)
 		return nd_fail(err, -EINVAL, "--pin: '%s' is not a list of CPUs such as 0,2-3",
 			       pin);
+	if (r->cfg.plan->pin_yields && judge(r->pin_cpus, n, err) < 0) {
+		nd_log(ND_LOG_DEBUG, "%s: passed over", err->text);
+		*err = (struct nd_err){ 0 };
+		return 0;
+	}
 	r->pin_n = (uint32_t)n;
 	return judge(r->pin_cpus, n, err);
 }
@@ -89,7 +95,7 @@ int nd_pin_check(const struct nd_plan *plan, struct nd_err *err)
 
 	for (uint64_t i = 0; e == 0 && i < plan->targets.n; i++)
 		e = t[i].cpu < 0 ? 0 : judge_one("-m", (uint32_t)t[i].cpu, err);
-	if (e < 0 || !plan->pin || strcmp(plan->pin, "auto") == 0)
+	if (e < 0 || !plan->pin || plan->pin_yields || strcmp(plan->pin, "auto") == 0)
 		return e;
 	return judge(cpus, nd_os_cpulist(plan->pin, cpus, MAX_CPUS), err);
 }

@@ -94,6 +94,7 @@ static void plan_schedule(struct nd_run *r)
 	r->schedule.bound[ND_PHASE_MEASURE] = p->warmup_ns + p->duration_ns;
 	r->schedule.bound[ND_PHASE_COOLDOWN] = p->warmup_ns + p->duration_ns + p->cooldown_ns;
 	r->schedule.interval_ns = p->interval_ns;
+	r->schedule.least_ns = p->short_last ? 0 : p->interval_ns / 2;
 }
 
 static int make_worker(struct nd_run *r, uint32_t index, struct nd_err *err)

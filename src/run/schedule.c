@@ -9,8 +9,7 @@ uint64_t nd_schedule_next(const struct nd_schedule *s, enum nd_phase phase, uint
 	uint64_t bound = s->bound[phase];
 	uint64_t next = at_ns + s->interval_ns;
 
-	/* a remainder shorter than half an interval is no interval of its own */
-	if (next > bound || bound - next < s->interval_ns / 2)
+	if (next > bound || bound - next < s->least_ns)
 		return bound;
 	return next;
 }
@@ -30,7 +29,7 @@ static uint64_t edges_in(const struct nd_schedule *s, enum nd_phase phase)
 
 	if (length == 0)
 		return 0;
-	return ND_MAX(whole + (rest >= s->interval_ns / 2 && rest > 0), 1);
+	return ND_MAX(whole + (rest >= s->least_ns && rest > 0), 1);
 }
 
 enum nd_phase nd_schedule_phase(const struct nd_schedule *s, uint64_t interval)
