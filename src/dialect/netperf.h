@@ -144,10 +144,10 @@ enum nd_np_stage {
 	/* client */
 	ND_NP_CONNECTING,
 	ND_NP_BINDING,
+	ND_NP_WAITING, /* -s */
 	ND_NP_ASKING,
 	ND_NP_CALIBRATING, /* REM_CPU */
 	ND_NP_PREPARING,
-	ND_NP_WAITING,  /* -s */
 	ND_NP_RUNNING,  /* both ends */
 	ND_NP_AWAITING, /* results */
 	/* server */

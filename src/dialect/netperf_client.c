@@ -99,14 +99,8 @@ static void start(struct nd_np *d)
 
 static void on_ready(struct nd_np *d)
 {
-	if (d->stage != ND_NP_PREPARING)
-		return;
-	if (d->set->wait_ns == 0) {
+	if (d->stage == ND_NP_PREPARING)
 		start(d);
-		return;
-	}
-	d->stage = ND_NP_WAITING;
-	nd_np_timer(d, ND_NP_END, d->set->wait_ns);
 }
 
 /* ---- results ---- */
@@ -232,7 +226,7 @@ static void on_message(struct nd_np *d, const struct nd_dialog_event *ev)
 	else if (d->stage == ND_NP_CALIBRATING)
 		take_cpu(d, ev->data);
 	else if (d->stage == ND_NP_RUNNING || d->stage == ND_NP_AWAITING ||
-		 d->stage == ND_NP_WAITING || d->stage == ND_NP_PREPARING)
+		 d->stage == ND_NP_PREPARING)
 		take_results(d, &d->links[ev->link], ev->data);
 }
 
@@ -278,6 +272,15 @@ static void on_up(struct nd_np *d, unsigned link)
 		bind_data(d);
 }
 
+/* The time of netperf's own server runs from its answer on: who waits, does so before it asks. */
+static void go_on(struct nd_np *d)
+{
+	if (d->set->no_control)
+		prepare(d);
+	else
+		ask(d);
+}
+
 static void on_socket(struct nd_np *d, const struct nd_dialog_event *ev)
 {
 	if (d->stage != ND_NP_BINDING)
@@ -289,10 +292,12 @@ static void on_socket(struct nd_np *d, const struct nd_dialog_event *ev)
 	}
 	d->socket = *ev->socket;
 	nd_np_own_sizes(d);
-	if (d->set->no_control)
-		prepare(d);
-	else
-		ask(d);
+	if (d->set->wait_ns == 0) {
+		go_on(d);
+		return;
+	}
+	d->stage = ND_NP_WAITING;
+	nd_np_timer(d, ND_NP_END, d->set->wait_ns);
 }
 
 static void begin(struct nd_np *d)
@@ -349,7 +354,7 @@ static void on_stop(struct nd_np *d, const char *reason)
 static void on_end(struct nd_np *d)
 {
 	if (d->stage == ND_NP_WAITING) {
-		start(d);
+		go_on(d);
 	} else if (d->stage != ND_NP_RUNNING) {
 		return;
 	} else if (d->is_late || d->is_stopping) {
