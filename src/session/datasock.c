@@ -104,26 +104,38 @@ static int connect_to(const struct nd_plan *plan, const struct nd_addr *control,
 	return 0;
 }
 
+/* Where the client asks for it; else at another port, which it is told, or at any address: what it calls this machine
+ * may be another machine that translates addresses. */
+static int bind_near(struct nd_plan *plan, const struct nd_transport *t,
+		     const struct nd_addr *control, int *ret_fd, struct nd_err *err)
+{
+	const char *hosts[] = { plan->bind.n ? plan->bind.v[0] : NULL, NULL };
+	int r = -EADDRNOTAVAIL;
+
+	for (unsigned i = 0; r < 0 && i < 4; i++) {
+		const char *host = hosts[i / 2];
+		uint64_t port = i % 2 ? 0 : plan->data_port;
+		struct nd_addr at;
+		size_t n = 0;
+
+		r = nd_addr_resolve(host, port, family_of(plan, control), true, &at, 1, &n, err);
+		if (r == 0)
+			r = bind_at(plan, t, &at, ret_fd, err);
+	}
+	return r;
+}
+
 int nd_datasock_serve(struct nd_plan *plan, const struct nd_addr *control, int *ret_fd,
 		      struct nd_err *err)
 {
 	const struct nd_workload *w = &plan->workload[0];
 	const struct nd_transport *t = nd_transport_find(w->transport);
-	const char *host = plan->bind.n ? plan->bind.v[0] : NULL;
 	nd_auto_fd int fd = -1;
-	struct nd_addr at;
-	size_t n = 0;
 	int r;
 
 	if (!t)
 		return nd_fail(err, -EPROTONOSUPPORT, "there is no transport '%s'", w->transport);
-	r = nd_addr_resolve(host, plan->data_port, family_of(plan, control), true, &at, 1, &n, err);
-	if (r == 0)
-		r = bind_at(plan, t, &at, &fd, err);
-	if (r < 0 && plan->data_port) { /* it is told which one it has become */
-		nd_addr_set_port(&at, 0);
-		r = bind_at(plan, t, &at, &fd, err);
-	}
+	r = bind_near(plan, t, control, &fd, err);
 	if (r == 0 && (t->caps & ND_NET_DATAGRAM) && w->active == ND_SERVER)
 		r = connect_to(plan, control, fd, err);
 	if (r == 0)
