@@ -24,10 +24,14 @@ static const char netperf_differs[] =
 	"Pacing with\n.B \\-b\nand\n.B \\-w\nis always built in, and keeps to the time asked for.\n"
 	"Lines of\n.B \\-D\ncome when their time is over, whatever its sign.\n"
 	".B \\-I 99\nleaves the width at 5 percent.\n"
-	"Buffers hold random bytes.\n"
+	"The wait of\n.B \\-s\ncomes before netserver is asked, whose time runs from its answer on: it "
+	"may be longer than 4 seconds.\n"
+	"With\n.B \\-v 2\ntransactions are followed by a histogram of their times, with\n.B \\-j\nadded "
+	"the calls of a stream, too.\n"
 	"A value that is no number is refused, not read as 0.\n"
 	"A test that is unknown is told before anything is connected.\n"
-	"This end never asks for direct routes alone.\n";
+	"This end asks for direct routes alone only with\n.B \\-R 0\namong the options of the test.\n"
+	"SCTP, DCCP and sockets of one machine are not among its tests.\n";
 
 static const char netperf_environment[] =
 	".SH ENVIRONMENT\n"

@@ -18,6 +18,7 @@
 #define WORDS(member)    AT(struct nd_np_words, member)
 #define FLAG(member)     .type = ND_OPT_FLAG, AT(bool, member)
 #define MAX_BURST        65535
+#define MAX_MASK         128
 #define BOTH             (ND_NP_SEND | ND_NP_RECV)
 #define UUID_BYTES       16
 #define REFUSED          255
@@ -42,8 +43,10 @@ static const struct nd_opt socket_rows[] = {
 	{ .letter = 'C', FLAG(n.cork), .help = "TCP_CORK at this end" },
 	{ .letter = 'P', CUSTOM(sizes), TWO(data), .metavar = "PORT[,PORT]", .common = true,
 	  .help = "ports of the data (here, there)" },
-	{ .letter = 'H', CUSTOM(first_words), WORDS(test_host), .metavar = "HOST[,FAMILY]", .help = "where the data goes" },
-	{ .letter = 'L', CUSTOM(first_words), WORDS(test_local), .metavar = "HOST[,FAMILY]",
+	{ .letter = 'H', CUSTOM(first_words), WORDS(test_host), .metavar = "HOST[/BITS][,FAMILY]",
+	  .help = "where the data goes",
+	  .more = "With BITS only so many of the address stay, here and for -L: the others are random in each iteration." },
+	{ .letter = 'L', CUSTOM(first_words), WORDS(test_local), .metavar = "HOST[/BITS][,FAMILY]",
 	  .help = "where the data comes from" },
 	{ .letter = '4', FLAG(test_ipv4), .help = "IPv4 for the data" },
 	{ .letter = '6', FLAG(test_ipv6), .help = "IPv6 for the data" },
@@ -333,20 +336,31 @@ static int settle_ports(LINE *l, struct nd_err *err)
 	return r;
 }
 
-static int take_host(LINE *l, const char *name, const struct nd_np_words *words, const char **ret,
-		     struct nd_err *err)
+/* "192.0.2.0/24": an address of those, another one for each iteration. */
+static int cut_mask(LINE *l, const char *name, const char *text, const char **ret,
+		    uint64_t *ret_bits, struct nd_err *err)
+{
+	const char *slash = text ? strchr(text, '/') : NULL;
+	size_t n = slash ? nd_parse_prefix_u64(slash + 1, ret_bits) : 0;
+
+	*ret = text;
+	if (!slash)
+		return 0;
+	if (slash == text || !n || slash[1 + n] || *ret_bits < 1 || *ret_bits > MAX_MASK)
+		return nd_np_refuse(l, 1, err,
+				    "%s: '%.80s' is no address with a mask of 1..%d bits", name,
+				    text, MAX_MASK);
+	*ret = nd_arena_dupn(&l->plan->arena, text, (size_t)(slash - text));
+	return *ret ? 0 : nd_fail(err, -ENOMEM, "out of memory");
+}
+
+static int take_family(LINE *l, const char *name, const char *text, struct nd_err *err)
 {
 	enum nd_af af = ND_AF_ANY;
-	int r = 0;
+	int r = text ? nd_np_family(l, name, text, &af, err) : 0;
 
-	if (words->first && strchr(words->first, '/'))
-		return nd_np_refuse(l, 1, err, "%s: '%.80s': masks are not supported", name,
-				    words->first);
-	if (words->second)
-		r = nd_np_family(l, name, words->second, &af, err);
-	if (af != ND_AF_ANY)
+	if (r == 0 && af != ND_AF_ANY)
 		l->n.data_af = af;
-	*ret = words->first;
 	return r;
 }
 
@@ -357,9 +371,14 @@ static int settle_hosts(LINE *l, struct nd_err *err)
 
 	if (l->test_ipv4 || l->test_ipv6)
 		n->data_af = l->test_ipv6 ? ND_AF_IPV6 : ND_AF_IPV4;
-	r = take_host(l, "-L", &l->test_local, &n->data_local, err);
+	r = take_family(l, "-L", l->test_local.second, err);
 	if (r == 0)
-		r = take_host(l, "-H", &l->test_host, &n->data_host, err);
+		r = take_family(l, "-H", l->test_host.second, err);
+	if (r == 0)
+		r = cut_mask(l, "-L", l->test_local.first, &n->data_local, &n->data_local_bits,
+			     err);
+	if (r == 0)
+		r = cut_mask(l, "-H", l->test_host.first, &n->data_host, &n->data_host_bits, err);
 	return r;
 }
 

@@ -95,8 +95,10 @@ struct nd_netperf {
 	const char *passphrase;                    /* -Z; NULL */
 	const char *host;                          /* -H; the plan's */
 	const char *local_host, *data_host, *data_local; /* -L, test's -H, -L; NULL */
-	uint64_t parallel;                               /* --parallel; 1 */
-	bool losses; /* --losses: where datagrams were lost, as far as the ends know */
+	uint64_t data_host_bits,
+		data_local_bits; /* of them that stay, the others are random; 0: all stay */
+	uint64_t parallel;       /* --parallel; 1 */
+	bool losses;             /* --losses: where datagrams were lost, as far as the ends know */
 	/* the test's own; -1: not asked */
 	struct nd_netperf_pair send_bytes, recv_bytes; /* -m -M */
 	struct nd_netperf_pair sndbuf, rcvbuf;         /* -s -S */

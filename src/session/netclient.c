@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -25,28 +26,89 @@ static int make_targets(struct nd_plan *plan, uint64_t n, struct nd_err *err)
 	return 0;
 }
 
+static enum nd_af family_of(const struct nd_addr *a)
+{
+	return a->u.sa.sa_family == AF_INET6 ? ND_AF_IPV6 : ND_AF_IPV4;
+}
+
+/* Bytes of an address; *ret_n: how many. */
+static uint8_t *bytes_of(struct nd_addr *a, size_t *ret_n)
+{
+	bool ipv6 = family_of(a) == ND_AF_IPV6;
+
+	*ret_n = ipv6 ? sizeof(a->u.in6.sin6_addr) : sizeof(a->u.in.sin_addr);
+	return ipv6 ? a->u.in6.sin6_addr.s6_addr : (uint8_t *)&a->u.in.sin_addr;
+}
+
+/* An address whose first @bits are those of @host. */
+static int draw(struct nd_plan *plan, const char *host, uint64_t bits, const char **ret,
+		struct nd_err *err)
+{
+	const struct nd_netperf *n = nd_netperf_of(plan);
+	struct nd_addr a = { 0 };
+	uint8_t random[16], *bytes;
+	char text[64];
+	size_t found = 0, size;
+	int r = nd_addr_resolve(host, 0, n->data_af, false, &a, 1, &found, err);
+
+	if (r < 0)
+		return r;
+	nd_addr_unmap(&a);
+	bytes = bytes_of(&a, &size);
+	if (bits > 8 * size)
+		return nd_fail(err, -EINVAL, "'%.80s/%llu': the address has %zu bits", host,
+			       (unsigned long long)bits, 8 * size);
+	if (getrandom(random, size, 0) != (ssize_t)size)
+		return nd_sysfail(err, "getrandom");
+	for (size_t i = 0; i < size; i++) {
+		uint64_t kept = ND_MIN(bits > 8 * i ? bits - 8 * i : 0, 8);
+		uint8_t free_bits = (uint8_t)(0xffu >> kept);
+
+		bytes[i] = (uint8_t)((bytes[i] & ~free_bits) | (random[i] & free_bits));
+	}
+	*ret = nd_arena_dup(&plan->arena, nd_addr_text(&a, false, text, sizeof(text)));
+	return *ret ? 0 : nd_fail(err, -ENOMEM, "no memory for an address");
+}
+
+/* Where a mask leaves bits open, each test has other addresses. */
+static int draw_addresses(struct nd_plan *plan, const struct nd_netperf *n, struct nd_err *err)
+{
+	struct nd_target *t = plan->targets.v;
+	const char *host = NULL;
+	int r = 0;
+
+	if (n->data_local_bits && plan->bind.n)
+		r = draw(plan, n->data_local, n->data_local_bits, &host, err);
+	if (r == 0 && host)
+		plan->bind.v[0] = host;
+	if (r < 0 || !n->data_host_bits)
+		return r;
+	r = draw(plan, n->data_host, n->data_host_bits, &host, err);
+	for (uint64_t i = 0; r == 0 && i < plan->targets.n; i++)
+		t[i].host = host;
+	return r;
+}
+
 int nd_netclient_begin(struct nd_plan *plan, struct nd_err *err)
 {
 	const struct nd_netperf *n = nd_netperf_of(plan);
 	struct nd_workload *w = &plan->workload[0];
+	int r;
 
 	if (!n)
 		return 0;
 	plan->sock.plain_bufs = true;
 	plan->await_end = w->active == ND_CLIENT;
-	return make_targets(plan, n->parallel, err);
-}
-
-static enum nd_af family_of(const struct nd_addr *a)
-{
-	return a->u.sa.sa_family == AF_INET6 ? ND_AF_IPV6 : ND_AF_IPV4;
+	r = make_targets(plan, n->parallel, err);
+	return r < 0 ? r : draw_addresses(plan, n, err);
 }
 
 /* The host of the control connection, or another that was named. */
 static int find_peer(const struct nd_plan *plan, const struct nd_netperf *n, struct nd_addr *ret,
 		     struct nd_err *err)
 {
-	const char *host = n->data_host ? n->data_host : plan->host;
+	const struct nd_target *t = plan->targets.v;
+	const char *host = !n->data_host ? plan->host : plan->targets.n ? t->host : n->data_host;
 	enum nd_af af = n->data_af != ND_AF_ANY ? n->data_af : plan->af;
 	size_t found = 0;
 
@@ -72,15 +134,16 @@ int nd_netclient_source(const struct nd_plan *plan, const struct nd_addr *to, st
 {
 	const struct nd_netperf *n = nd_netperf_of(plan);
 	size_t found = 0;
+	int r;
 
-	if (!n || n->local_port == 0)
+	if (!n)
 		return 0;
-	if (from->len == 0) {
-		int r = nd_addr_resolve(NULL, 0, family_of(to), true, from, 1, &found, err);
-
-		if (r < 0)
-			return r;
-	}
+	from->len = 0; /* the data's own address is not this connection's */
+	if (!n->local_host && n->local_port == 0)
+		return 1;
+	r = nd_addr_resolve(n->local_host, 0, family_of(to), true, from, 1, &found, err);
+	if (r < 0)
+		return r;
 	nd_addr_set_port(from, (uint16_t)n->local_port);
 	return 1;
 }
@@ -108,8 +171,10 @@ void nd_netclient_explain(const struct nd_plan *plan, const struct nd_addr *to, 
 	}
 	if (n && n->local_host)
 		from = n->local_host;
-	/* an address that is not this machine's: scripts expect the code of a server that is not reached */
-	(void)nd_fail(err, error == -EADDRNOTAVAIL ? -ENOTCONN : error,
+	if (error != -ECONNREFUSED)
+		nd_log(ND_LOG_WARN, "%s", why.text);
+	/* this end's address or port may be at fault: scripts expect the code of a server that is not reached */
+	(void)nd_fail(err, error == -ENOMEM ? error : -ENOTCONN,
 		      "establish control: are you sure there is a netserver listening on %.80s at "
 		      "port %llu?\nestablish_control could not establish the control connection "
 		      "from %.64s port %llu address family %s to %.80s port %llu address family %s",
