@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "dialect/netperf.h"
 
 /* ---- words for people ---- */
@@ -22,19 +23,19 @@ static void set_exit(struct nd_np *d, int code, bool on_stdout)
 	d->plan->exits.peer_on_stdout = on_stdout;
 }
 
+/* The number where scripts look for it, its meaning for people. */
 static void fail_remote(struct nd_np *d, uint32_t code)
 {
+	bool is_known = code != ND_NP_UNKNOWN_TEST && code <= 4095;
 	char words[96];
 
 	set_exit(d, d->kind->says_all ? REFUSED : 1, true);
 	if (code == ND_NP_UNKNOWN_TEST)
-		nd_np_fail(d, true, -EPROTONOSUPPORT,
-			   "remote error %u: the server does not know this test", code);
-	else if (code > 4095)
-		nd_np_fail(d, true, -EPROTO, "remote error %u", code);
-	else
-		nd_np_fail(d, true, -(int)code, "remote error %u: %s", code,
-			   nd_strerror((int)code, words, sizeof(words)));
+		nd_log(ND_LOG_WARN, "the server does not know this test");
+	else if (is_known)
+		nd_log(ND_LOG_WARN, "at the server: %s",
+		       nd_strerror((int)code, words, sizeof(words)));
+	nd_np_fail(d, true, is_known ? -(int)code : -EPROTO, "netperf: remote error %u", code);
 }
 
 static void fail_silent(struct nd_np *d)

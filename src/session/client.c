@@ -85,13 +85,18 @@ static int find_sources(struct client *c, struct nd_err *err)
 	return r;
 }
 
-/* Flows take the family of the control connection; sources of the other one are of no use. */
+/* Flows take the family of the control connection, where nobody asked for another one; sources of the other one are of no
+ * use. */
 static int keep_family(struct client *c, struct nd_err *err)
 {
+	const struct nd_netperf *n = nd_netperf_of(c->plan);
+	int family = c->test.peer.u.sa.sa_family;
 	uint32_t kept = 0;
 
+	if (n && n->data_af != ND_AF_ANY)
+		family = n->data_af == ND_AF_IPV6 ? AF_INET6 : AF_INET;
 	for (uint32_t i = 0; i < c->from_n; i++) {
-		if (c->from[i].u.sa.sa_family == c->test.peer.u.sa.sa_family)
+		if (c->from[i].u.sa.sa_family == family)
 			c->from[kept++] = c->from[i];
 	}
 	if (c->from_n > 0 && kept == 0)
@@ -469,10 +474,12 @@ static void tear_down(struct client *c)
 static int find_addresses(struct client *c, struct nd_err *err)
 {
 	const struct nd_plan *plan = c->plan;
-	int r = nd_addr_resolve(plan->host, plan->port, plan->af, false, c->to, ADDRESSES_MAX,
-				&c->to_n, err);
+	const struct nd_netperf *n = nd_netperf_of(plan);
+	enum nd_af af = n ? n->control_af : plan->af; /* the data may have one of its own */
+	int r = nd_addr_resolve(plan->host, plan->port, af, false, c->to, ADDRESSES_MAX, &c->to_n,
+				err);
 
-	if (r < 0 && nd_netperf_of(plan))
+	if (r < 0 && n)
 		nd_netclient_explain(plan, NULL, r, err);
 	return r < 0 ? r : nd_routes_resolve(&c->routes, plan, err);
 }

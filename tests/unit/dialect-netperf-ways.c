@@ -274,9 +274,9 @@ static void server_refuses(void **state)
 		uint32_t code;
 		const char *want;
 	} rows[] = {
-		{ 98, "close 0 fail peer: remote error 98: Address already in use " },
-		{ 998, "close 0 fail peer: remote error 998: the server does not know this test " },
-		{ 0xffffffff, "close 0 fail peer: remote error 4294967295 " },
+		{ 98, "close 0 fail peer: netperf: remote error 98 " },
+		{ 998, "close 0 fail peer: netperf: remote error 998 " },
+		{ 0xffffffff, "close 0 fail peer: netperf: remote error 4294967295 " },
 	};
 
 	(void)state;
