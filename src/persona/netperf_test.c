@@ -260,16 +260,31 @@ static int settle_kind(LINE *l, struct nd_err *err)
 
 /* ---- sizes, ports, addresses */
 
+static int check_buffers(LINE *l, const char *name, const struct nd_np_two *two, struct nd_err *err)
+{
+	int64_t most = ND_MAX(two->first, two->second);
+
+	if (most <= INT32_MAX)
+		return 0;
+	return nd_np_refuse(l, 1, err, "%s: '%lld' is over %d", name, (long long)most, INT32_MAX);
+}
+
 static int settle_sizes(LINE *l, struct nd_err *err)
 {
 	struct nd_netperf *n = &l->n;
 	bool is_old = nd_netperf_is_old(n->test);
+	int r;
 
 	/* none is 0: the system's choice */
 	n->send_bytes = (struct nd_netperf_pair){ l->send.first ?: -1, l->send.second ?: -1 };
 	n->recv_bytes = (struct nd_netperf_pair){ l->recv.second ?: -1, l->recv.first ?: -1 };
 	if (is_old)
 		n->send_bytes.remote = n->recv_bytes.local = -1;
+	r = check_buffers(l, "-s", &l->local_bufs, err);
+	if (r == 0)
+		r = check_buffers(l, "-S", &l->remote_bufs, err);
+	if (r < 0)
+		return r;
 	n->sndbuf = (struct nd_netperf_pair){ l->local_bufs.first, l->remote_bufs.first };
 	n->rcvbuf = (struct nd_netperf_pair){ l->local_bufs.second, l->remote_bufs.second };
 	n->request_bytes = n->response_bytes = -1;

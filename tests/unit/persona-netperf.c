@@ -460,6 +460,8 @@ static const struct refusal_case refusals[] = {
 	{ "netperf -F ,12345678901234567890123456789012", 255, "must be less than 32 characters" },
 	{ "netperf -F /there/is/none", 1, "No such file" },
 	{ "netperf -- -m 5G", 1, "over" },
+	{ "netperf -- -s 1,3G", 1, "-s: '3221225472' is over 2147483647" },
+	{ "netperf -- -S 2G", 1, "-S: '2147483648' is over 2147483647" },
 	{ "netperf -- -P 70000", 1, "outside 0..65535" },
 	{ "netperf -- -p 9,8", 1, "is over" },
 	{ "netperf -- -H h/0", 1, "no address with a mask of 1..128 bits" },
