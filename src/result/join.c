@@ -71,6 +71,34 @@ static void join_run(const struct nd_join *j)
 			    d->total_sent_bytes == d->total_received_bytes;
 }
 
+/* Datagrams sent when the measured window was over. */
+static uint64_t sent_after(const struct nd_direction *d)
+{
+	const struct nd_interval_joint *row = d->intervals.v;
+	uint64_t n = 0;
+
+	for (uint64_t i = 0; i < d->intervals.n; i++) {
+		const char *phase = row[i].phase ? row[i].phase : "";
+
+		if (strcmp(phase, "cooldown") == 0 || strcmp(phase, "drain") == 0)
+			n = nd_plus(n, row[i].sent_messages);
+	}
+	return n;
+}
+
+/* No number that came tells of the last ones of flows, but the sender's count does. */
+static void join_window_tail(const struct nd_join *j)
+{
+	struct nd_direction *d = j->d;
+	uint64_t tail = nd_minus(d->loss.tail, sent_after(d));
+	const struct nd_totals *rx = j->rx ? &j->rx->window : NULL;
+	uint64_t lost = rx ? nd_minus(rx->rx_highest, rx->rx_unique) : ND_UNKNOWN;
+
+	if (!nd_known(tail) || tail == 0 || !nd_known(lost))
+		return;
+	d->lost_ratio = ((double)lost + (double)tail) / ((double)rx->rx_highest + (double)tail);
+}
+
 /* A peer may have fewer scruples. */
 static double told(double quantile, uint64_t samples, uint64_t one_of)
 {
@@ -150,6 +178,8 @@ static int join_direction(const struct nd_join *j)
 		nd_join_packets(j);
 	if (r == 0)
 		r = nd_join_intervals(j);
+	if (r == 0 && lossy(d))
+		join_window_tail(j);
 	if (r == 0)
 		r = nd_join_flows(j);
 	return r < 0 ? r : join_steady(d);

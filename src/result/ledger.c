@@ -194,6 +194,12 @@ static void charge_all(struct account *a, const struct nd_loss *l, uint64_t own)
 	charge(a, AT_NIC_OUT, l->sender_nic_drops, a->tx_piece);
 }
 
+static void note_pieces(L *row, double piece, uint64_t datagrams)
+{
+	if (piece > 1 && nd_known(row->counted) && nd_known(datagrams) && row->counted < datagrams)
+		row->note = "counts pieces of several datagrams";
+}
+
 static void count_stages(struct account *a, const struct nd_join *j)
 {
 	const struct nd_loss *l = &j->d->loss;
@@ -207,6 +213,9 @@ static void count_stages(struct account *a, const struct nd_join *j)
 		a->row[AT_NIC_IN].counted = j->receiver->machine.nic_rx_packets;
 		a->row[AT_SOCKET].counted = j->receiver->machine.udp_in_datagrams;
 	}
+	note_pieces(&a->row[AT_NIC_OUT], a->tx_piece, l->sent);
+	note_pieces(&a->row[AT_NIC_IN], a->tx_piece, l->received);
+	note_pieces(&a->row[AT_SOCKET], a->rx_piece, l->received);
 	if (nd_known(l->lost))
 		a->row[AT_OFFER].lost_here = a->row[AT_SOCKET].lost_here =
 			a->row[AT_READ].lost_here = 0;

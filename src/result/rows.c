@@ -150,8 +150,8 @@ static const struct nd_field direction_rows[] = {
 	ND_F64(D, transactions_per_s, ND_M_RATE, COLUMN, "Transactions",
 	       "Answers that came back to the asking end per second of the measured window."),
 	ND_F64(D, lost_ratio, ND_M_RATIO, COLUMN, "lost in the window",
-	       "Datagrams missing in the measured window by their sequence numbers, of "
-	       "those known sent."),
+	       "Datagrams missing in the measured window by their sequence numbers, and the last ones of "
+	       "flows by the sender's count, of those known sent."),
 	ND_U64(D, total_sent_bytes, ND_M_BYTES, 0, "sent",
 	       "Payload the sender's socket took in the whole run."),
 	ND_U64(D, total_received_bytes, ND_M_BYTES, 0, "received",

@@ -52,11 +52,15 @@ static bool receive_buffer_dropped(const struct nd_subject *s)
 static void say_receive_buffer(const struct nd_subject *s, struct nd_str *out)
 {
 	uint64_t n = s->receiver->machine.udp_rcvbuf_errors;
+	const struct nd_packets *p = &s->d->packets;
+	bool in_pieces = p->rx_stack_per_s > 0 && p->rx_stack_per_s < p->read_per_s;
 
 	nd_str_addf(out,
-		    "%s: %llu datagram%s came but found the receive buffer full: lost in the "
+		    "%s: %llu %s%s came but found the receive buffer full: lost in the "
 		    "receiver, not in the network",
-		    nd_name_of(s, s->receiver), NUMBER(n), TIMES(n));
+		    nd_name_of(s, s->receiver), NUMBER(n),
+		    in_pieces ? "pieces of several datagrams" : "datagram",
+		    in_pieces ? "" : TIMES(n));
 }
 
 static bool qdisc_dropped(const struct nd_subject *s)

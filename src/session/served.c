@@ -38,6 +38,8 @@ static void add_transport(struct nd_str *out, const char *name)
 
 static void add_direction(struct nd_str *out, const struct nd_direction *d)
 {
+	double lost = isnan(d->loss.lost_ratio) ? d->lost_ratio : d->loss.lost_ratio;
+
 	add_transport(out, d->transport);
 	nd_str_addf(out, " %llu flow%s %s", (unsigned long long)d->flows, d->flows == 1 ? "" : "s",
 		    d->label ? d->label : "");
@@ -51,8 +53,8 @@ static void add_direction(struct nd_str *out, const struct nd_direction *d)
 		add_rate(out, d->goodput_bps);
 		nd_str_add(out, " received");
 	}
-	if (d->datagram && !isnan(d->lost_ratio))
-		nd_str_addf(out, ", %.3g %% lost", 100 * d->lost_ratio);
+	if (d->datagram && !isnan(lost))
+		nd_str_addf(out, ", %.3g %% lost", 100 * lost);
 }
 
 static void log_line(const struct nd_served *c, const char *text)

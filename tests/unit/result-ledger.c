@@ -2,6 +2,7 @@
 /* The ledger: what is lost at the stages and what is read is what was offered, whatever the counters say. */
 #include <cmocka.h>
 #include <errno.h>
+#include <math.h>
 
 #include "result-fixture.h"
 
@@ -190,6 +191,43 @@ static void says_what_it_cannot_see(void **state)
 	nd_result_done(&r);
 }
 
+/* What was sent last and never came is missing in the window, but for what was sent behind it. */
+static void window_has_the_last_ones(void **state)
+{
+	static const struct {
+		const char *phase;
+		double lost;
+	} cases[] = { { "measure", 400. / 1000 },
+		      { "cooldown", 100. / 700 },
+		      { "drain", 100. / 700 } };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(cases); i++) {
+		const struct nd_direction *d;
+		struct nd_result r;
+		struct nd_part *tx, *rx;
+		struct nd_interval_sample *row;
+
+		fix_make(&fix_udp, &r);
+		tx = r.client->parts.v;
+		rx = r.server->parts.v;
+		row = tx->intervals.v;
+		for (uint64_t k = 0; k < tx->intervals.n; k++)
+			row[k].tx_messages = 0;
+		row[0].tx_messages = 300;
+		row[0].phase = cases[i].phase;
+		((struct nd_interval_sample *)rx->intervals.v)[0].phase = cases[i].phase;
+		rx->window.rx_highest = 600;
+		rx->window.rx_unique = 600;
+		rx->run.rx_highest = 5000;
+		tx->run.tx_messages = 5400;
+		d = join(&r);
+		assert_int_equal(d->loss.tail, 400);
+		assert_true(fabs(d->lost_ratio - cases[i].lost) < 1e-9);
+		nd_result_done(&r);
+	}
+}
+
 /* More was read than sent: nothing is lost, and nothing is below zero. */
 static void never_below_zero(void **state)
 {
@@ -247,6 +285,7 @@ int main(void)
 		cmocka_unit_test(counts_pieces),
 		cmocka_unit_test(believes_its_sockets),
 		cmocka_unit_test(says_what_it_cannot_see),
+		cmocka_unit_test(window_has_the_last_ones),
 		cmocka_unit_test(never_below_zero),
 		cmocka_unit_test(keeps_kinds_of_packets_apart),
 	};
