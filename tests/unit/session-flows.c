@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 /* cmocka.h needs what stands above it. */
 /* clang-format off */
@@ -247,6 +248,46 @@ static void repeats_are_answered(void **state)
 	end(&r);
 }
 
+/* Bytes of the next datagram that this process has not read from the peer at the other end of @fd. */
+static int waiting_from(int fd)
+{
+	struct nd_addr own = { .len = sizeof(own.u) };
+
+	assert_int_equal(getsockname(fd, &own.u.sa, &own.len), 0);
+	for (int other = 0; other < 256; other++) {
+		struct nd_addr peer = { .len = sizeof(peer.u) };
+		int n = 0;
+
+		if (getpeername(other, &peer.u.sa, &peer.len) == 0 && nd_addr_equal(&own, &peer) &&
+		    ioctl(other, FIONREAD, &n) == 0)
+			return n;
+	}
+	return -1;
+}
+
+/* A client may begin before this thread has heard of the start: what it sends is the run's to read. */
+static void early_data_is_left_to_the_run(void **state)
+{
+	struct rig r;
+	int fd;
+	char digit = 0;
+
+	(void)state;
+	begin(&r, true);
+	fd = kit_connect(SOCK_DGRAM, &r.at);
+	say(fd, "FLOW1k");
+	assert_true(is_answered(&r, fd, 10000, &digit));
+	say(fd, "FLOW1k");
+	say(fd, "payload");
+	assert_true(is_answered(&r, fd, 10000, &digit));
+	assert_false(is_answered(&r, fd, 20, &digit));
+	assert_int_equal(waiting_from(fd), 7);
+	nd_flows_release(&r.c);
+	assert_int_equal(waiting_from(fd), 7);
+	(void)close(fd);
+	end(&r);
+}
+
 /* @hold_max: sockets that the session may keep for those who ask again; 0: its own choice. */
 static void all_come(uint64_t hold_max, uint64_t held)
 {
@@ -301,6 +342,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(claims_are_answered),
 		cmocka_unit_test(repeats_are_answered),
+		cmocka_unit_test(early_data_is_left_to_the_run),
 		cmocka_unit_test(run_is_ready_when_all_have_come),
 		cmocka_unit_test(oldest_are_let_go),
 	};
