@@ -71,8 +71,9 @@ $pkg --exists jansson ||
 	die "the JSON library jansson was not found (Debian: apt-get install libjansson-dev)"
 
 lib_cflags=$($pkg --cflags jansson)
-# libm is for compilers that call it where others write an instruction; see src/base/real.h
-libs="$($pkg --libs jansson) -Wl,--as-needed -lm -Wl,--no-as-needed"
+# libm is for compilers that call it where others write an instruction, see src/base/real.h; libdl is part of
+# newer C libraries
+libs="$($pkg --libs jansson) -Wl,--as-needed -lm -ldl -Wl,--no-as-needed"
 # shellcheck disable=SC2086
 links jansson.h json_loadb $lib_cflags $libs ||
 	die "'$pkg' knows jansson, but '$cc' cannot link it (Debian: apt-get install libjansson-dev)"

@@ -104,24 +104,73 @@ static enum nd_verdict judge_conntrack(const struct nd_doctor_facts *f, struct n
 	return f->conntrack_count ? ND_VERDICT_NOTE : ND_VERDICT_FINE;
 }
 
-static enum nd_verdict judge_firewall(const struct nd_doctor_facts *f, struct nd_str *out)
+/* "rule 4 of inet filter input drops UDP to port 7575" */
+static void put_block(const struct nd_firewall_block *b, const char *before, struct nd_str *out)
 {
-	const struct nd_firewall *w = &f->firewall;
+	nd_str_addf(out, "%s%s %s %s%s to port %u", before, b->where,
+		    b->sure ? "drops" : "may drop", b->is_udp ? "UDP" : "TCP",
+		    b->ipv4 && b->ipv6 ? ""
+		    : b->ipv6          ? " over IPv6"
+				       : " over IPv4",
+		    b->port);
+	if (!b->sure)
+		nd_str_add(out, b->unread ? ": a rule there could not be read"
+					  : ": it looks at more than the port");
+}
 
-	if (!w->known && !w->has_old_tables)
-		return ND_VERDICT_UNKNOWN;
-	if (w->drops) {
+/* What stops the ports for sure, or else what may. */
+static bool put_blocks(const struct nd_firewall *w, bool sure, struct nd_str *out)
+{
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < w->blocks; i++) {
+		if (w->block[i].sure != sure)
+			continue;
+		put_block(&w->block[i], any ? "; " : "", out);
+		any = true;
+	}
+	return any;
+}
+
+static enum nd_verdict judge_chains(const struct nd_firewall *w, struct nd_str *out)
+{
+	if (w->rules_known && put_blocks(w, true, out))
+		return ND_VERDICT_WARN;
+	if (!w->rules_known && w->drops) {
 		nd_str_addf(out, "nftables' chain %s drops what no rule lets in", w->name);
 		return ND_VERDICT_WARN;
 	}
-	if (w->chains || w->has_old_tables) {
-		nd_str_addf(out, "packets that come in pass %llu chains%s",
-			    (unsigned long long)w->chains,
-			    w->has_old_tables ? " and iptables' rules" : "");
+	if (w->rules_known && put_blocks(w, false, out))
 		return ND_VERDICT_NOTE;
+	nd_str_addf(out, "packets that come in pass %llu chain%s", (unsigned long long)w->chains,
+		    w->chains == 1 ? "" : "s");
+	if (w->rules_known)
+		nd_str_add(out, ", which let the test's port in");
+	else if (w->rules_why)
+		nd_str_addf(out, "; their rules are not read: %s", w->rules_why);
+	return ND_VERDICT_NOTE;
+}
+
+static enum nd_verdict judge_firewall(const struct nd_doctor_facts *f, struct nd_str *out)
+{
+	const struct nd_firewall *w = &f->firewall;
+	enum nd_verdict v = ND_VERDICT_FINE;
+
+	if (!w->known && !w->has_old_tables)
+		return ND_VERDICT_UNKNOWN;
+	if (w->chains)
+		v = judge_chains(w, out);
+	if (w->has_old_tables) {
+		nd_str_addf(out,
+			    "%spackets that come in pass rules of the older iptables, which "
+			    "are not read",
+			    w->chains ? "; " : "");
+		return ND_MAX(v, ND_VERDICT_NOTE);
 	}
-	nd_str_add(out, "nothing filters what comes in");
-	return ND_VERDICT_FINE;
+	if (!w->chains)
+		nd_str_add(out, "nothing filters what comes in");
+	return v;
 }
 
 static enum nd_verdict judge_governor(const struct nd_doctor_facts *f, struct nd_str *out)
@@ -292,7 +341,7 @@ const struct nd_check nd_checks_host[] = {
 	  "Let the test's ports pass without tracking (nft: notrack), or raise net.netfilter.nf_conntrack_max.",
 	  "/proc/sys/net/netfilter/nf_conntrack_count", false, judge_conntrack },
 	{ "firewall", "firewall", "Rules cost for each packet, and may drop the test's port, which peers see as silence.",
-	  "Let TCP and UDP of port 7575 in on the server.",
+	  "Let TCP and UDP of port 7575 in on the server; nft -a list ruleset shows rules with their numbers.",
 	  "nftables, which answers root alone", false, judge_firewall },
 	{ "governor", "CPU clock", "The clock rises only under load: the first seconds and latencies are slow.",
 	  "cpupower frequency-set -g performance",

@@ -66,6 +66,15 @@ static int choose_nic(struct visit *v, struct nd_err *err)
 	return 0;
 }
 
+static void read_firewall(struct visit *v)
+{
+	struct nd_firewall_ask ask = { .nic = v->nic[0] ? v->nic : NULL,
+				       .ports = 1,
+				       .port = { (uint16_t)v->ask->port } };
+
+	nd_os_firewall(v->os, &ask, &v->here.firewall);
+}
+
 static int look(struct visit *v, struct nd_err *err)
 {
 	int r = nd_os_open(v->place->root, &v->os, err);
@@ -79,6 +88,7 @@ static int look(struct visit *v, struct nd_err *err)
 	r = nd_doctor_gather(v->os, v->nic[0] ? v->nic : NULL, &v->arena, &v->here);
 	if (r < 0)
 		return nd_fail(err, r, "doctor: this machine cannot be read");
+	read_firewall(v);
 	nd_doctor_judge(&v->here, false, &v->all);
 	if (v->to.len)
 		r = nd_doctor_host(v->ask, &v->here, &v->to, &v->all, err);

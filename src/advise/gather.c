@@ -67,7 +67,6 @@ static void read_limits(struct nd_os *os, struct nd_doctor_facts *f)
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
 		f->fd_hard_limit = files.rlim_max;
 	f->irqbalance = nd_os_runs(os, "irqbalance");
-	nd_os_firewall(os, &f->firewall);
 }
 
 static void read_idle(struct nd_os *os, struct nd_doctor_facts *f)

@@ -103,17 +103,42 @@ struct nd_nic_limits {
 	uint64_t rps_queues, xps_queues; /* with a mask that is not empty */
 };
 
+#define ND_FIREWALL_PORTS  64u
+#define ND_FIREWALL_BLOCKS 8u
+
+/* What a firewall is to let in. */
+struct nd_firewall_ask {
+	const char *nic; /* by which it comes; NULL: by any */
+	uint32_t ports;
+	uint16_t port[ND_FIREWALL_PORTS]; /* TCP and UDP */
+};
+
+/* A rule, or a chain's policy, that stops new flows to a port. */
+struct nd_firewall_block {
+	uint16_t port;
+	bool is_udp, ipv4, ipv6; /* of both families, or one */
+	bool sure;               /* whatever else the packet has; else it may */
+	bool unread;             /* it, or one before it, could not be read: why it is not sure */
+	char where[160];         /* "rule 4 of inet filter input" */
+};
+
 /* Chains that filter what comes in to this machine. */
 struct nd_firewall {
 	bool known;          /* nftables could be asked */
-	uint64_t chains;     /* of nftables, hooked to input */
+	uint64_t chains;     /* of nftables, hooked to input or before it */
 	uint64_t drops;      /* of those: chains that drop what no rule lets in */
 	char name[64];       /* "table chain" of the first one that drops */
 	bool has_old_tables; /* iptables of old */
+
+	bool rules_known;      /* .block tells all that rules stop */
+	const char *rules_why; /* why they are not; a constant. NULL: there was nothing to read */
+	uint32_t blocks;
+	struct nd_firewall_block block[ND_FIREWALL_BLOCKS];
 };
 
-/** nd_os_firewall() - reading nftables needs CAP_NET_ADMIN. */
-void nd_os_firewall(struct nd_os *os, struct nd_firewall *ret);
+/** nd_os_firewall() - reading nftables needs CAP_NET_ADMIN; its rules are read through libnftables, which is
+ * loaded only here and only when there are chains. */
+void nd_os_firewall(struct nd_os *os, const struct nd_firewall_ask *ask, struct nd_firewall *ret);
 /** nd_os_default_nic() - the interface of the IPv4 or else IPv6 default route. False: there is none. */
 bool nd_os_default_nic(struct nd_os *os, char *ret, size_t size);
 

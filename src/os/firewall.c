@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands before a socket: chains of nftables at the input hook, and the route that packets take by default. */
+/* What stands before a socket: chains and rules of nftables that packets pass on their way in, and the route that packets take by default. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/netfilter.h>
@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "os/detail.h"
 #include "os/int.h"
+#include "os/ruleset.h"
 
 #define ROUTE_BYTES 16384u
 #define RTF_UP_FLAG 1u
@@ -24,9 +26,23 @@ static uint32_t big_endian(const struct nd_os_attr *a)
 	return ntohl(v);
 }
 
+/* At the input hook, or at one before it (behind the last is ingress); those that translate addresses stop nothing there. */
+static bool comes_in(unsigned family, uint32_t hook, const struct nd_os_attr *type)
+{
+	if (hook == NF_INET_LOCAL_IN)
+		return family != NFPROTO_ARP && family != NFPROTO_NETDEV;
+	if (family == NFPROTO_NETDEV)
+		return hook == NF_NETDEV_INGRESS;
+	if (family != NFPROTO_INET && family != NFPROTO_IPV4 && family != NFPROTO_IPV6)
+		return false;
+	return (hook == NF_INET_PRE_ROUTING || hook == NF_INET_NUMHOOKS) &&
+	       type->len >= sizeof("filter") - 1 &&
+	       !memcmp(type->data, "filter", sizeof("filter") - 1);
+}
+
 int nd_os_take_chain(void *ctx, const char *body, size_t len)
 {
-	struct nd_os_attr a, hook = { 0 }, number, table = { 0 }, name = { 0 };
+	struct nd_os_attr a, hook = { 0 }, number, table = { 0 }, name = { 0 }, type = { 0 };
 	struct nd_firewall *f = ctx;
 	uint32_t policy = NF_ACCEPT;
 	const char *p = body + NLMSG_ALIGN(sizeof(struct nfgenmsg));
@@ -44,9 +60,11 @@ int nd_os_take_chain(void *ctx, const char *body, size_t len)
 			table = a;
 		else if (a.type == NFTA_CHAIN_NAME)
 			name = a;
+		else if (a.type == NFTA_CHAIN_TYPE)
+			type = a;
 	}
 	if (!hook.len || !nd_os_attr_find(&hook, NFTA_HOOK_HOOKNUM, &number) ||
-	    big_endian(&number) != NF_INET_LOCAL_IN)
+	    !comes_in((unsigned char)body[0], big_endian(&number), &type))
 		return 0;
 	f->chains++;
 	if (policy != NF_DROP)
@@ -59,7 +77,23 @@ int nd_os_take_chain(void *ctx, const char *body, size_t len)
 	return 0;
 }
 
-void nd_os_firewall(struct nd_os *os, struct nd_firewall *ret)
+static void read_rules(const struct nd_firewall_ask *ask, struct nd_firewall *ret)
+{
+	nd_auto_str text = { 0 };
+	int r = nd_os_nft_list(&text);
+
+	if (r == -ENOENT)
+		ret->rules_why = "libnftables.so.1 is not installed";
+	if (r == 0)
+		r = nd_ruleset_judge(nd_str_text(&text), text.len, ask, ret);
+	ret->rules_known = r == 0;
+	if (r == -E2BIG)
+		ret->rules_why = "they are too many";
+	else if (r < 0 && !ret->rules_why)
+		ret->rules_why = "libnftables does not tell them";
+}
+
+void nd_os_firewall(struct nd_os *os, const struct nd_firewall_ask *ask, struct nd_firewall *ret)
 {
 	struct nd_os_rtnl n = { .fd = -1, .protocol = NETLINK_NETFILTER };
 	struct nfgenmsg all = { .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0 };
@@ -75,6 +109,8 @@ void nd_os_firewall(struct nd_os *os, struct nd_firewall *ret)
 	if (os->is_machine)
 		ret->known = nd_os_rtnl_ask(&n, &q) == 0;
 	nd_os_rtnl_done(&n);
+	if (ret->known && ret->chains)
+		read_rules(ask, ret);
 	ret->has_old_tables =
 		nd_os_peek(os, text, sizeof(text), "proc/net/ip_tables_names") && text[0] != '\0';
 }

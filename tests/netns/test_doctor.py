@@ -118,6 +118,76 @@ def test_a_firewall_that_drops_by_policy(pair, netdyno):
     assert found["severity"] == "warning" and "shut in" in found["finding"]
 
 
+def firewall_of(host, netdyno, chain, *args):
+    host.run(["nft", "flush", "ruleset"], check=True)
+    host.run(["nft", "-f", "-"], input=f"""table inet wall {{
+        set shut {{ type inet_service; elements = {{ 22, 7575 }}; }}
+        chain more {{ tcp dport 7575 drop; }}
+        chain in {{ type filter hook input priority 0; {chain} }}
+    }}""", check=True)
+    return check(doctor(host, netdyno, "--iface", host.dev, *args), "firewall", "here")
+
+
+@pytest.mark.parametrize("chain, words", [
+    ("udp dport 7575 drop;", "drops UDP to port 7575"),
+    ("tcp dport { 22, 7000-8000 } reject;", "drops TCP to port 7575"),
+    ("tcp dport @shut counter drop;", "drops TCP to port 7575"),
+    ("ct state established accept; jump more;", "wall more drops TCP to port 7575"),
+    ("meta nfproto ipv4 meta l4proto udp drop;", "drops UDP over IPv4"),
+    ("ip protocol udp th dport 7575 drop;", "drops UDP over IPv4 to port 7575"),
+    ("udp dport vmap { 53 : accept, 7575 : drop };", "drops UDP to port 7575"),
+    ("policy drop; tcp dport 7575 accept;", "policy of inet wall in drops UDP to port 7575"),
+    ('iifname "lo" accept; drop;', "drops TCP to port 7575"),
+])
+@pytest.mark.plain
+def test_a_rule_that_drops_the_port(pair, netdyno, chain, words):
+    found = firewall_of(pair.a, netdyno, chain)
+    assert found["severity"] == "warning" and words in found["finding"], found["finding"]
+
+
+@pytest.mark.parametrize("chain, words", [
+    ("tcp dport 22 drop;", "let the test's port in"),
+    ("tcp dport 7575 accept; tcp dport @shut drop;", "let the test's port in"),
+    ("policy drop; ct state { established, related } accept; meta l4proto { tcp, udp } th dport 7575 accept;",
+     "let the test's port in"),
+    ("ct state invalid drop; tcp flags & (fin|syn|rst|ack) != syn ct state new drop;", "let the test's port in"),
+    ('iifname "lo" drop;', "let the test's port in"),
+    ("ip saddr 192.0.2.0/24 udp dport 7575 drop;", "may drop UDP over IPv4 to port 7575"),
+    ("@th,16,16 7575 ip dscp 3 drop;", "may drop"),
+])
+@pytest.mark.plain
+def test_a_rule_that_need_not_drop_it(pair, netdyno, chain, words):
+    found = firewall_of(pair.a, netdyno, chain)
+    assert found["severity"] == "note" and words in found["finding"], found["finding"]
+
+
+def test_the_port_asked_for_is_the_one_that_is_judged(pair, netdyno):
+    rule = "udp dport 9999 drop;"
+    assert firewall_of(pair.a, netdyno, rule)["severity"] == "note"
+    assert firewall_of(pair.a, netdyno, rule, "-p", 9999)["severity"] == "warning"
+
+
+def test_rules_that_nobody_may_read(pair, netdyno):
+    firewall_of(pair.a, netdyno, "udp dport 7575 drop;")
+    p = pair.a.run(["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", netdyno, "doctor",
+                    "-o", "json"], timeout=60)
+    assert p.returncode in (0, 4), p.stderr
+    found = check(json.loads(p.stdout), "firewall", "here")
+    assert found["severity"] == "unknown" and "root" in found["finding"]
+
+
+def test_rules_of_iptables(pair, netdyno):
+    if pair.a.run(["sh", "-c", "command -v iptables-nft"]).returncode:
+        pytest.skip("iptables-nft is not installed")
+    add = ["iptables-nft", "-A", "INPUT"]
+    pair.a.run([*add, "-p", "tcp", "-m", "multiport", "--dports", "1,7575", "-j", "DROP"], check=True)
+    found = check(doctor(pair.a, netdyno), "firewall", "here")
+    assert found["severity"] == "note" and "could not be read" in found["finding"]
+    pair.a.run([*add, "-p", "udp", "--dport", "7575", "-j", "REJECT"], check=True)
+    found = check(doctor(pair.a, netdyno), "firewall", "here")
+    assert found["severity"] == "warning" and "UDP over IPv4 to port 7575" in found["finding"]
+
+
 def test_a_shaper_is_named(pair, netdyno):
     pair.a.rate("50mbit")
     found = check(doctor(pair.a, netdyno, "--iface", pair.a.dev), "qdisc", "here")

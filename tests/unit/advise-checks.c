@@ -114,6 +114,18 @@ SET(full_table, f->conntrack_count = 260000)
 SET(tracked, f->conntrack_count = 10)
 SET(shut, f->firewall.chains = f->firewall.drops = 1; memcpy(f->firewall.name, "t c", 4))
 SET(filtered, f->firewall.chains = 2)
+#define BLOCK(...)                                                                              \
+	f->firewall.chains = f->firewall.drops = f->firewall.blocks = 1;                        \
+	f->firewall.rules_known = true;                                                         \
+	f->firewall.block[0] = (struct nd_firewall_block){                                      \
+		.port = 7575, .ipv4 = true, .where = "rule 4 of inet t c", __VA_ARGS__          \
+	}
+SET(blocked, BLOCK(.is_udp = true, .sure = true))
+SET(perhaps_blocked, BLOCK(.ipv6 = true))
+SET(unread_rule, BLOCK(.ipv6 = true, .unread = true))
+SET(let_in, f->firewall.chains = f->firewall.drops = 1; f->firewall.rules_known = true)
+SET(no_library, f->firewall.chains = 3; f->firewall.rules_why = "no library")
+SET(old_and_blocked, blocked(f); f->firewall.has_old_tables = true)
 SET(old_tables, f->firewall.known = false; f->firewall.has_old_tables = true)
 SET(powersave, f->host.governor = "powersave")
 SET(schedutil, f->host.governor = "schedutil")
@@ -163,6 +175,12 @@ static const struct row rows[] = {
 	{ "somaxconn", small_listen, WARN, "128" }, { "port_range", few_ports, WARN, "5536" },
 	{ "files", few_files, NOTE, "4096" },       { "conntrack", full_table, WARN, "260000" },
 	{ "conntrack", tracked, NOTE, "10" },       { "firewall", shut, WARN, "t c" },
+	{ "firewall", blocked, WARN, "rule 4 of inet t c drops UDP over IPv4 to port 7575" },
+	{ "firewall", perhaps_blocked, NOTE, "may drop TCP to port 7575: it looks at more than the port" },
+	{ "firewall", unread_rule, NOTE, "may drop TCP to port 7575: a rule there could not be read" },
+	{ "firewall", let_in, NOTE, "1 chain, which let the test's port in" },
+	{ "firewall", no_library, NOTE, "3 chains; their rules are not read: no library" },
+	{ "firewall", old_and_blocked, WARN, "older iptables" },
 	{ "firewall", filtered, NOTE, "2 chains" }, { "firewall", old_tables, NOTE, "iptables" },
 	{ "governor", powersave, WARN, "powersave" }, { "governor", schedutil, NOTE, "schedutil" },
 	{ "idle", sleepy, NOTE, "600 us" },         { "clocksource", hpet, WARN, "hpet" },

@@ -167,6 +167,7 @@ static void gather(struct nd_arena *a, struct nd_doctor_facts *ret)
 
 	assert_int_equal(nd_os_open(tree_root, &os, NULL), 0);
 	assert_int_equal(nd_doctor_gather(os, "ens1", a, ret), 0);
+	nd_os_firewall(os, &(struct nd_firewall_ask){ 0 }, &ret->firewall);
 	nd_os_free(os);
 }
 

@@ -357,7 +357,7 @@ static void test_limits(void **state)
 	assert_string_equal(nic, "eth9");
 	assert_true(nd_os_runs(os, "irqbalance"));
 	assert_false(nd_os_runs(os, "irqbal"));
-	nd_os_firewall(os, &f);
+	nd_os_firewall(os, &(struct nd_firewall_ask){ 0 }, &f);
 	assert_false(f.known || f.has_old_tables);
 	assert_int_equal(nd_os_poke(os, "5", "proc/irq/%d/smp_affinity_list", 38), 0);
 	assert_int_equal(nd_os_poke(os, "5", "proc/irq/999/smp_affinity_list"), -ENOENT);
