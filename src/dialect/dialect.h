@@ -44,11 +44,11 @@ enum nd_claim_kind {
 
 struct nd_claim {
 	enum nd_claim_kind kind;
-	uint8_t key[16];    /* joins a dialog; all zero: a new one (CONTROL) */
-	uint64_t flow;      /* FLOW: number over the test */
-	size_t used;        /* bytes eaten (the rest belongs to the link or flow) */
-	uint8_t answer[64]; /* FLOW: send this back when accepted */
-	size_t answer_bytes;
+	uint8_t key[16];     /* joins a dialog; all zero: a new one (CONTROL) */
+	uint64_t flow;       /* FLOW: number over the test */
+	size_t used;         /* bytes eaten (the rest belongs to the link or flow) */
+	uint8_t answer[64];  /* FLOW: send this back when accepted */
+	size_t answer_bytes; /* 0: it is not wanted */
 };
 
 enum nd_dialog_event_kind {
@@ -171,7 +171,7 @@ struct nd_dialog_facts {
 
 struct nd_greeting_out { /* copied into struct nd_greeting by the session */
 	uint8_t hello[64], answer[64];
-	uint32_t hello_bytes, flow_at, answer_bytes, answer_flow_at, resend_ms;
+	uint32_t hello_bytes, flow_at, quiet_at, answer_bytes, answer_flow_at, resend_ms;
 };
 
 struct nd_dialect {

@@ -21,8 +21,9 @@
 #define ND_NATIVE_PASSING_MAX  (64u << 20)  /* arena of what lives until the next event */
 #define ND_NATIVE_PLAN_MAX     (4u << 20)   /* arena of a plan that a peer sent */
 #define ND_NATIVE_CPUS_MAX     65536u
-#define ND_NATIVE_INTRO_BYTES  28u /* preamble of a stream flow */
-#define ND_NATIVE_TOKEN_BYTES  32u /* token datagram */
+#define ND_NATIVE_INTRO_BYTES  28u     /* preamble of a stream flow */
+#define ND_NATIVE_TOKEN_BYTES  32u     /* token datagram */
+#define ND_NATIVE_QUIET        "quiet" /* a server's feature */
 
 /* Times. All timers are in doc/protocol.md. */
 #define ND_NATIVE_TICK_NS       ND_NS_PER_S
@@ -117,6 +118,7 @@ struct nd_native {
 	bool linked;
 	const char *peer_version, *peer_boot_id; /* in .kept */
 	uint64_t peer_cpus;
+	bool peer_is_quiet; /* it leaves flows unanswered that ask it to */
 
 	/* clocks: client only */
 	struct nd_clock before, after, held;
@@ -159,7 +161,7 @@ extern const struct nd_bin_layout nd_native_intro_layout, nd_native_intro_answer
 
 struct nd_native_intro {
 	uint8_t key[16];
-	uint64_t flow;
+	uint64_t flow, quiet;
 };
 
 /** nd_native_encode() - length and JSON of a message behind what is in @out. -EMSGSIZE, -ENOMEM. */

@@ -32,6 +32,8 @@ static int claim_flow(const struct nd_bin_layout *ask, const struct nd_bin_layou
 	ret->flow = intro.flow;
 	ret->used = (size_t)used;
 	memcpy(ret->key, intro.key, sizeof(ret->key));
+	if (intro.quiet == 1)
+		return 1;
 	used = nd_bin_encode(answer, &intro, ret->answer, sizeof(ret->answer));
 	ret->answer_bytes = used > 0 ? (size_t)used : 0;
 	return 1;
@@ -226,13 +228,13 @@ static void native_facts(const void *state, struct nd_dialog_facts *ret)
 			((double)d->after.offset_ns - (double)d->before.offset_ns) / 1e3;
 }
 
-/* Where the flow number stands in a layout. */
-static uint32_t flow_at(const struct nd_bin_layout *l)
+/* Where a field stands in a layout. */
+static uint32_t place_of(const struct nd_bin_layout *l, const char *name)
 {
 	const struct nd_bin_row *row;
 	uint32_t at = 0;
 
-	for (row = l->rows; row->name && strcmp(row->name, "flow") != 0; row++)
+	for (row = l->rows; row->name && strcmp(row->name, name) != 0; row++)
 		at += row->bytes;
 	return at;
 }
@@ -247,9 +249,11 @@ static bool native_greeting(const void *state, bool datagram, struct nd_greeting
 	struct nd_native_intro intro = { 0 };
 	int n;
 
-	*ret = (struct nd_greeting_out){ .flow_at = flow_at(ask),
-					 .answer_flow_at = flow_at(answer),
+	*ret = (struct nd_greeting_out){ .flow_at = place_of(ask, "flow"),
+					 .answer_flow_at = place_of(answer, "flow"),
 					 .resend_ms = ND_NATIVE_RESEND_MS };
+	if (d->peer_is_quiet && !datagram)
+		ret->quiet_at = place_of(ask, "quiet");
 	memcpy(intro.key, d->key, sizeof(intro.key));
 	n = nd_bin_encode(ask, &intro, ret->hello, sizeof(ret->hello));
 	ret->hello_bytes = n > 0 ? (uint32_t)n : 0;

@@ -61,6 +61,14 @@ static void fit_time(struct nd_plan *plan, uint64_t longest_ns)
 	plan->interval_ns = ND_MIN(plan->interval_ns, plan->duration_ns);
 }
 
+static bool knows(const struct nd_native_body *b, const char *feature)
+{
+	for (uint64_t i = 0; i < b->features.n; i++)
+		if (!strcmp(b->features.v[i], feature))
+			return true;
+	return false;
+}
+
 void nd_native_client_hello(struct nd_native *d, const struct nd_native_body *b)
 {
 	if (b->protocol != ND_NATIVE_PROTOCOL) {
@@ -71,6 +79,7 @@ void nd_native_client_hello(struct nd_native *d, const struct nd_native_body *b)
 		return;
 	}
 	nd_native_meet(d, b);
+	d->peer_is_quiet = knows(b, ND_NATIVE_QUIET);
 	if (b->datagram_bytes != ND_UNKNOWN)
 		fit_datagrams(d->plan, b->datagram_bytes);
 	if (b->longest != ND_UNKNOWN)

@@ -20,7 +20,10 @@
 
 static const struct nd_bin_row intro_rows[] = {
 	{ "magic", ND_BIN_CONST, 4, 0, 0x4e444631, "as a message's length it would be over the limit" },
-	INTRO_KEY, INTRO_FLOW, INTRO_ZERO(4), { 0 }
+	INTRO_KEY, INTRO_FLOW,
+	{ "quiet", ND_BIN_BE, 4, offsetof(struct nd_native_intro, quiet), 0,
+	  "1: no answer is wanted, asked only of a server with the feature `quiet`; 0: one is" },
+	{ 0 }
 };
 static const struct nd_bin_row intro_answer_rows[] = {
 	{ "magic", ND_BIN_CONST, 4, 0, 0x4e444f4b, "" },
@@ -39,7 +42,7 @@ const struct nd_bin_layout nd_native_intro_layout = {
 	intro_rows, sizeof(struct nd_native_intro)
 };
 const struct nd_bin_layout nd_native_intro_answer_layout = {
-	"preamble answer", "The server sends this when it has taken a stream flow.",
+	"preamble answer", "The server sends this when it has taken a stream flow, if it is wanted.",
 	intro_answer_rows, sizeof(struct nd_native_intro)
 };
 const struct nd_bin_layout nd_native_token_layout = {
@@ -67,7 +70,7 @@ static const struct nd_field hello_rows[] = {
 	       "server: the longest test that it answers, warm-up and cool-down included; absent: any"),
 	ND_U64(B, follows, ND_M_NONE, 0, NULL,
 	       "client: 1: another test of the same session comes behind this one; absent: none, or it is not known yet"),
-	ND_STRV(B, features, 0, NULL, "optional parts that this end knows; version 1 has none"),
+	ND_STRV(B, features, 0, NULL, "optional parts that this end knows: `quiet`, see *Flows*"),
 	ND_ROWS_END
 };
 static const struct nd_field time_rows[] = {

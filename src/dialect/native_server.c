@@ -12,6 +12,7 @@ void nd_native_server_refuse(struct nd_native *d, const char *sentence)
 
 void nd_native_server_hello(struct nd_native *d, const struct nd_native_body *b)
 {
+	const char *features[] = { ND_NATIVE_QUIET };
 	const struct nd_native_body answer = {
 		.protocol = ND_NATIVE_PROTOCOL,
 		.version = ND_VERSION,
@@ -22,6 +23,7 @@ void nd_native_server_hello(struct nd_native *d, const struct nd_native_body *b)
 		.datagram_bytes = d->datagram_bytes ? d->datagram_bytes : ND_UNKNOWN,
 		.follows = ND_UNKNOWN,
 		.longest = d->longest_ns ? d->longest_ns : ND_UNKNOWN,
+		.features = { features, ND_COUNTOF(features) },
 	};
 
 	if (b->protocol != ND_NATIVE_PROTOCOL) {

@@ -207,6 +207,8 @@ int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const str
 		return r;
 	if (o->fastopen && (t->caps & ND_NET_STREAM)) /* a kernel that cannot connects as ever */
 		(void)nd_sock_set(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1);
+	if (o->speaks_first) /* one packet less; a kernel that cannot sends both */
+		(void)nd_sock_set(fd, IPPROTO_TCP, TCP_QUICKACK, 0);
 	r = start_connect(fd, &peer, err);
 	if (r < 0)
 		return r;

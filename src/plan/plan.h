@@ -145,6 +145,7 @@ struct nd_sockopts {
 	/* as sockets name them; never travel */
 	bool cork, fastopen, defer_accept, no_router, debug;
 	bool reuseaddr;                /* a receiver's datagram ports may be others', too */
+	bool speaks_first; /* what is sent at once goes with the end of the handshake; never travels */
 	struct nd_multicast multicast; /* never travels */
 };
 

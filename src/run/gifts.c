@@ -105,20 +105,6 @@ void nd_setup_grow(struct nd_worker *w)
 	}
 }
 
-/* The client learns that its flow was taken. The first bytes of a connection always fit its buffer. */
-static bool answer_hello(const struct nd_worker *w, const struct nd_flow *f)
-{
-	const struct nd_greeting *g = w->run->cfg.greeting;
-	const struct nd_lane *lane = nd_lane_of(w, f);
-	uint8_t answer[sizeof(g->answer)];
-
-	if (!g || nd_is_datagram(lane) || lane->load->connects)
-		return true; /* answered, or it listens */
-	nd_setup_answer(g, f->tx.flow, answer);
-	return send(f->fd, answer, g->answer_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-	       (ssize_t)g->answer_bytes;
-}
-
 /* Take what was handed over. Returns how many flows more this worker has, or negative errno. */
 static int await_some(struct nd_worker *w, uint32_t lacks)
 {
@@ -135,10 +121,7 @@ static int await_some(struct nd_worker *w, uint32_t lacks)
 		f->fd = gift.fd;
 		if (fit_socket(w, f) < 0)
 			return w->err.code;
-		if (answer_hello(w, f))
-			n++;
-		else
-			nd_close_p(&f->fd); /* a test that lacks a flow says so */
+		n++;
 	}
 	return (int)n;
 }

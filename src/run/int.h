@@ -198,7 +198,6 @@ static inline const struct nd_lane *nd_lane_of(const struct nd_worker *w, const 
 ND_MUST_CHECK int nd_setup_open(struct nd_worker *w);      /* connect and greet; fills w->err */
 int nd_setup_connect(struct nd_io *io, struct nd_flow *f); /* while it runs: nd_io.connect */
 void nd_setup_peer(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret);
-void nd_setup_answer(const struct nd_greeting *g, uint64_t flow, uint8_t *out); /* .answer_bytes */
 void nd_setup_pace(const struct nd_worker *w, const struct nd_flow *f);
 ND_MUST_CHECK int nd_setup_busy_poll(struct nd_worker *w, const struct nd_flow *f);
 /* Second halves share the socket through a descriptor of their own. */

@@ -23,7 +23,8 @@ struct nd_run;
 struct nd_greeting {
 	uint8_t hello[64]; /* sent first on each stream flow; as a datagram on datagram flows */
 	uint32_t hello_bytes;
-	uint32_t flow_at; /* a 4-byte big-endian flow number is written here */
+	uint32_t flow_at;  /* a 4-byte big-endian flow number is written here */
+	uint32_t quiet_at; /* likewise 1, where no answer is wanted; 0: each flow is answered */
 	uint8_t answer
 		[64]; /* what the peer answers when the flow is accepted; flow number likewise */
 	uint32_t answer_bytes;
@@ -50,8 +51,7 @@ struct nd_run_cfg {
 	const struct nd_addr *from; /* client: source addresses, .from_n (0: any) */
 	uint32_t from_n;
 	const char *dev; /* client: bind to this device, or NULL */
-	/* [0] of streams, [1] of datagrams. Client: the flows' hello; server: its workers answer stream flows that
-	 * they are given; NULL: none */
+	/* client: the flows' hello, [0] of streams, [1] of datagrams; NULL: none */
 	const struct nd_greeting *greeting;
 	uint32_t threads; /* workers of this end */
 	const char *nic;  /* interface of the test's address: --pin auto, counters; NULL: unknown */

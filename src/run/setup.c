@@ -18,6 +18,10 @@
 /* Connections that the peer has not accepted yet: enough to hide the round trip, few enough for its backlog. */
 enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, EVENTS = 256 };
 
+/* With many flows only some are answered: a server accepts in the order in which connections came, so that one
+ * answer tells of all before it. */
+enum { QUIET_FROM = 64, ANSWERS_IN_FLIGHT = 4 };
+
 #define LOOK_AGAIN_MS 50 /* at flows whose answers may have come out of turn */
 
 #define PATIENCE_NS (5 * ND_NS_PER_S) /* for a plan that does not say */
@@ -32,6 +36,7 @@ struct attempt {
 	uint8_t stage;      /* enum opening */
 	uint8_t got;        /* bytes of the answer */
 	bool in_turn;       /* its answer is read in turn, nobody watches the socket */
+	uint32_t before;    /* flows greeted earlier that get no answer */
 	uint64_t resend_ns; /* the hello, or after a refusal the connection */
 };
 
@@ -40,7 +45,9 @@ struct opener {
 	const struct nd_greeting *g; /* [0] of streams, [1] of datagrams; NULL: none */
 	struct attempt *tries;       /* one per slot */
 	uint32_t next, in_flight, in_flight_max, done, wanted, refused;
-	uint32_t oldest; /* slot; in those before it no answer is awaited in turn */
+	uint32_t greeted, quiet; /* streams so far; of them, those that get no answer */
+	uint32_t quiet_taken;    /* and that are known to be accepted */
+	uint32_t oldest;         /* slot; in those before it no answer is awaited in turn */
 	int epoll;
 	bool datagrams;       /* some flows need their hello repeated */
 	uint64_t patience_ns; /* without one more flow being accepted */
@@ -48,18 +55,16 @@ struct opener {
 	uint64_t refused_by_ns; /* until then ports that refuse are tried again */
 };
 
-static void hello_of(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
+static void write_be32(uint8_t *at, uint64_t value)
 {
-	memcpy(out, g->hello, g->hello_bytes);
 	for (unsigned i = 0; i < 4; i++)
-		out[g->flow_at + i] = (uint8_t)(flow >> (24 - 8 * i));
+		at[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-void nd_setup_answer(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
+static void answer_of(const struct nd_greeting *g, uint64_t flow, uint8_t *out)
 {
 	memcpy(out, g->answer, g->answer_bytes);
-	for (unsigned i = 0; i < 4; i++)
-		out[g->answer_flow_at + i] = (uint8_t)(flow >> (24 - 8 * i));
+	write_be32(out + g->answer_flow_at, flow);
 }
 
 /* NULL: it needs none. */
@@ -124,13 +129,54 @@ static int refused(struct opener *o, uint32_t slot)
 	return 0;
 }
 
+/* Every so many-th flow and the last one are, so that one answer is on its way while many are not. */
+static bool wants_answer(const struct opener *o, const struct nd_greeting *g)
+{
+	return !g->quiet_at || o->wanted < QUIET_FROM || o->greeted + 1 == o->wanted ||
+	       o->greeted % (o->in_flight_max / ANSWERS_IN_FLIGHT) == 0;
+}
+
+/* A fresh stream socket that stands has room for 64 bytes. Return: 0, -errno. */
+static int greet_stream(struct opener *o, uint32_t slot, const struct nd_greeting *g)
+{
+	const struct nd_flow *f = &o->w->flows[slot];
+	bool is_quiet = !wants_answer(o, g);
+	struct attempt *t = &o->tries[slot];
+	uint8_t hello[sizeof(g->hello)];
+
+	memcpy(hello, g->hello, g->hello_bytes);
+	write_be32(hello + g->flow_at, f->tx.flow);
+	if (is_quiet)
+		write_be32(hello + g->quiet_at, 1);
+	if (send(f->fd, hello, g->hello_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return -errno;
+	o->greeted++;
+	o->quiet += is_quiet;
+	t->before = o->quiet;
+	t->stage = OPENING_ANSWER;
+	if (is_quiet)
+		opened(o, slot);
+	return 0;
+}
+
+static void greet_datagram(struct opener *o, uint32_t slot, const struct nd_greeting *g)
+{
+	const struct nd_flow *f = &o->w->flows[slot];
+	struct attempt *t = &o->tries[slot];
+	uint8_t hello[sizeof(g->hello)];
+
+	memcpy(hello, g->hello, g->hello_bytes);
+	write_be32(hello + g->flow_at, f->tx.flow);
+	(void)send(f->fd, hello, g->hello_bytes, MSG_NOSIGNAL); /* lost: it is repeated */
+	t->stage = OPENING_ANSWER;
+	t->resend_ns = nd_now_ns() + g->resend_ms * ND_NS_PER_MS;
+}
+
 static int say_hello(struct opener *o, uint32_t slot)
 {
 	const struct nd_flow *f = &o->w->flows[slot];
 	const struct nd_greeting *g = greeting_of(o, f);
-	struct attempt *t = &o->tries[slot];
-	uint8_t hello[sizeof(g->hello)];
-	ssize_t n;
+	int r = 0;
 
 	if (is_probe(o->w, f))
 		nd_close_p(&o->w->flows[slot].fd); /* there is one to be had: that is all */
@@ -138,14 +184,11 @@ static int say_hello(struct opener *o, uint32_t slot)
 		opened(o, slot);
 		return 0;
 	}
-	hello_of(g, f->tx.flow, hello);
-	n = send(f->fd, hello, g->hello_bytes, MSG_NOSIGNAL);
-	if (n < 0 && !nd_is_datagram(nd_lane_of(o->w, f)))
-		return flow_failed(o, slot, -errno);
-	/* a datagram that did not get out is repeated; a fresh stream socket always has room for 64 bytes */
-	t->stage = OPENING_ANSWER;
-	t->resend_ns = nd_now_ns() + g->resend_ms * ND_NS_PER_MS;
-	return 0;
+	if (nd_is_datagram(nd_lane_of(o->w, f)))
+		greet_datagram(o, slot, g);
+	else
+		r = greet_stream(o, slot, g);
+	return r < 0 ? flow_failed(o, slot, r) : 0;
 }
 
 /* Where the path is short the connection stands before connect() is back: no need to wait for the news. */
@@ -153,14 +196,11 @@ static bool greet_early(struct opener *o, uint32_t slot)
 {
 	const struct nd_flow *f = &o->w->flows[slot];
 	const struct nd_greeting *g = greeting_of(o, f);
-	uint8_t hello[sizeof(g->hello)];
 
 	if (!g || is_probe(o->w, f))
 		return false;
-	hello_of(g, f->tx.flow, hello);
-	if (send(f->fd, hello, g->hello_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+	if (greet_stream(o, slot, g) < 0)
 		return false; /* not yet, or never: the wait tells */
-	o->tries[slot].stage = OPENING_ANSWER;
 	o->tries[slot].in_turn = true;
 	return true;
 }
@@ -176,6 +216,10 @@ static int connect_flow(const struct nd_worker *w, struct nd_flow *f, const stru
 
 	if (source)
 		own.multicast.source = source;
+	/* what receives keeps the kernel's own way to acknowledge */
+	own.speaks_first = w->run->cfg.greeting && w->run->cfg.greeting->quiet_at && f->active &&
+			   !nd_is_datagram(nd_lane_of(w, f)) &&
+			   nd_layout_halves(nd_lane_of(w, f), true) == 1;
 	nd_route_peer(w->run, f->tx.flow, &to);
 	bound = nd_route_source(w->run, f->tx.flow, &to, &from);
 	return nd_open(nd_lane_of(w, f)->transport, &own, &to, bound ? &from : NULL, cfg->dev,
@@ -261,7 +305,7 @@ static int read_answer(struct opener *o, uint32_t slot)
 		return errno == EAGAIN || errno == EINTR || (datagram && errno == ECONNREFUSED)
 			       ? 0
 			       : flow_failed(o, slot, -errno);
-	nd_setup_answer(g, f->tx.flow, want);
+	answer_of(g, f->tx.flow, want);
 	if (datagram && ((size_t)n != g->answer_bytes || memcmp(want, got, (size_t)n) != 0))
 		return 0;
 	if (n == 0)
@@ -273,8 +317,10 @@ static int read_answer(struct opener *o, uint32_t slot)
 		return nd_fail(&o->w->err, -EPROTO, "flow %llu: the server's answer is not ours",
 			       (unsigned long long)f->tx.flow);
 	t->got = (uint8_t)(t->got + n);
-	if (t->got == g->answer_bytes)
+	if (t->got == g->answer_bytes) {
+		o->quiet_taken = ND_MAX(o->quiet_taken, t->before);
 		opened(o, slot);
+	}
 	return 0;
 }
 
@@ -348,7 +394,8 @@ static int start_some(struct opener *o)
 {
 	uint32_t halves;
 
-	while (o->next < o->w->io.flow_count && o->in_flight < o->in_flight_max) {
+	while (o->next < o->w->io.flow_count &&
+	       o->in_flight + o->quiet - o->quiet_taken < o->in_flight_max) {
 		struct nd_flow *f = &o->w->flows[o->next];
 		int r = start_flow(o, o->next);
 

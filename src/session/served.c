@@ -208,13 +208,6 @@ static int on_socket(void *user, struct nd_socket_facts *ret, struct nd_err *err
 	return r;
 }
 
-static void on_prepare(void *user, struct nd_run_cfg *cfg)
-{
-	struct nd_served *c = user;
-
-	cfg->greeting = c->test.greeting;
-}
-
 static void on_prepared(void *user)
 {
 	struct nd_served *c = user;
@@ -312,7 +305,6 @@ static void on_gone(void *user)
 static const struct nd_test_ops served_ops = {
 	.propose = on_propose,
 	.socket = on_socket,
-	.prepare = on_prepare,
 	.prepared = on_prepared,
 	.gather = on_gather,
 	.member = on_member,

@@ -225,6 +225,7 @@ static bool get_greeting(const struct nd_test *t, bool datagram, struct nd_greet
 		return false;
 	*ret = (struct nd_greeting){ .hello_bytes = g.hello_bytes,
 				     .flow_at = g.flow_at,
+				     .quiet_at = g.quiet_at,
 				     .answer_bytes = g.answer_bytes,
 				     .answer_flow_at = g.answer_flow_at,
 				     .resend_ms = g.resend_ms };
@@ -238,10 +239,9 @@ static bool get_greeting(const struct nd_test *t, bool datagram, struct nd_greet
 
 static void fill_greeting(struct nd_test *t, struct nd_run_cfg *cfg)
 {
-	if (!t->dialect->greeting || !get_greeting(t, false, &t->greeting[0]) ||
-	    !get_greeting(t, true, &t->greeting[1]))
-		return;
-	cfg->greeting = t->end == ND_CLIENT ? t->greeting : NULL;
+	if (t->end == ND_CLIENT && t->dialect->greeting &&
+	    get_greeting(t, false, &t->greeting[0]) && get_greeting(t, true, &t->greeting[1]))
+		cfg->greeting = t->greeting;
 }
 
 static int make_run(struct nd_test *t, uint64_t threads, struct nd_err *err)

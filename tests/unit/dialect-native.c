@@ -158,7 +158,45 @@ static void streams_introduce_themselves(void **state)
 	g.answer[g.answer_flow_at + 3] = 9;
 	assert_int_equal(claim.answer_bytes, g.answer_bytes);
 	assert_memory_equal(claim.answer, g.answer, g.answer_bytes);
+	g.hello[g.quiet_at + 3] = 1;
+	native()->claim(g.hello, g.hello_bytes, false, &claim);
+	assert_int_equal(claim.kind, ND_CLAIM_FLOW);
+	assert_int_equal(claim.flow, 9);
+	assert_int_equal(claim.answer_bytes, 0);
 	pair_free(p);
+}
+
+/* A server that does not say that it can leave flows unanswered is not asked to. */
+static void only_a_quiet_server_is_asked_for_it(void **state)
+{
+	static const struct {
+		const char *features;
+		uint32_t want;
+	} rows[] = {
+		{ "", 0 },
+		{ ",\"features\":[]", 0 },
+		{ ",\"features\":[\"quieter\",\"\"]", 0 },
+		{ ",\"features\":[\"later\",\"quiet\"]", 24 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct pair *p = pair_new(1, 1);
+		struct nd_greeting_out g;
+		char hello[128];
+
+		p->is_deaf = true;
+		feed(p, ND_CLIENT, (struct nd_dialog_event){ .what = ND_DLG_OPEN });
+		feed(p, ND_CLIENT, (struct nd_dialog_event){ .what = ND_DLG_LINK_UP });
+		(void)snprintf(hello, sizeof(hello), "{\"m\":\"hello\",\"protocol\":1%s}",
+			       rows[i].features);
+		inject(p, ND_CLIENT, hello);
+		assert_true(native()->greeting(p->end[ND_CLIENT].state, false, &g));
+		assert_int_equal(g.quiet_at, rows[i].want);
+		assert_true(native()->greeting(p->end[ND_CLIENT].state, true, &g));
+		assert_int_equal(g.quiet_at, 0);
+		pair_free(p);
+	}
 }
 
 /* A result with @flows rows, each with an error text of @text bytes. */
@@ -274,6 +312,7 @@ int main(void)
 		cmocka_unit_test(threads_are_what_both_ends_have),
 		cmocka_unit_test(datagrams_fit_both_paths),
 		cmocka_unit_test(streams_introduce_themselves),
+		cmocka_unit_test(only_a_quiet_server_is_asked_for_it),
 		cmocka_unit_test(large_results_cross),
 		cmocka_unit_test(keeps_beating),
 		cmocka_unit_test(sleep_is_not_silence),

@@ -257,38 +257,82 @@ static void answers_come_out_of_turn(void **state)
 	}
 }
 
-/* A server's worker answers what it was handed over, and nothing else says so. */
-static void workers_answer(void **state)
+static uint32_t number_at(const uint8_t *p)
 {
-	static const struct nd_greeting greeting[2] = {
-		{ .answer = "answ", .answer_bytes = WORD, .answer_flow_at = AT }
-	};
-	struct nd_plan plan;
-	struct nd_run_cfg cfg = {
-		.plan = &plan, .end = ND_SERVER, .threads = 2, .greeting = greeting
-	};
-	struct nd_run *run = NULL;
-	struct nd_err err = { 0 };
-	int pair[FLOWS][2];
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
 
+/* clang-format off */
+enum { QUIET_AT = 8, QUIET_WORD = 12, CROWD = 1500 };
+static const struct { const char *options; uint32_t flows, quiet_at; bool has_quiet; } crowds[] = {
+	{ "-t 1s -P 40 -T 1",   40,    QUIET_AT, false }, /* too few */
+	{ "-t 1s -P 1500 -T 1", CROWD, 0,        false }, /* the peer cannot */
+	{ "-t 1s -P 1500 -T 1", CROWD, QUIET_AT, true },
+	{ "-t 1s -P 300 -T 2",  300,   QUIET_AT, true },
+	{ "-t 1s -P 200 -T 2 -R", 200, QUIET_AT, true },
+};
+
+/* clang-format on */
+
+/* Of many flows the first and the last are answered and some in between; that is enough for all to stand. The
+ * peer answers late, so that no more connections come than a backlog has room for. */
+static void few_of_many_are_answered(void **state)
+{
 	(void)state;
-	read_plan(&plan, "-t 1s -P 40 -T 2");
-	assert_int_equal(nd_run_new(&cfg, &run, &err), 0);
-	for (unsigned i = 0; i < FLOWS; i++) {
-		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair[i]), 0);
-		assert_int_equal(nd_run_give(run, i, pair[i][0], &err), 0);
-	}
-	assert_int_equal(await(run, ND_RUN_READY), ND_RUN_READY);
-	for (unsigned i = 0; i < FLOWS; i++) {
-		const uint8_t wanted[WORD] = { 'a', 'n', 's', 'w', 0, 0, 0, (uint8_t)i };
-		uint8_t answer[WORD + 1];
+	for (size_t row = 0; row < ND_COUNTOF(crowds); row++) {
+		struct nd_greeting greeting[2] = { { .hello = "hell",
+						     .hello_bytes = QUIET_WORD,
+						     .flow_at = AT,
+						     .quiet_at = crowds[row].quiet_at,
+						     .answer = "answ",
+						     .answer_bytes = WORD,
+						     .answer_flow_at = AT } };
+		struct nd_plan plan;
+		struct nd_addr peer = { .len = sizeof(peer.u.in) };
+		struct nd_run_cfg cfg = { .plan = &plan,
+					  .end = ND_CLIENT,
+					  .threads = 2,
+					  .peer = &peer,
+					  .greeting = greeting };
+		int listener = bound(SOCK_STREAM, &peer.u.in), fd[CROWD];
+		uint8_t hello[QUIET_WORD], answer[WORD] = "answ";
+		uint32_t quiet = 0, value = 0, seen[CROWD / 32 + 1] = { 0 };
+		struct nd_run *run = NULL;
+		struct nd_err err = { 0 };
 
-		assert_int_equal(recv(pair[i][1], answer, sizeof(answer), MSG_DONTWAIT), WORD);
-		assert_memory_equal(answer, wanted, WORD);
-		nd_close_p(&pair[i][1]);
+		assert_int_equal(listen(listener, CROWD), 0);
+		read_plan(&plan, crowds[row].options);
+		cfg.threads = (uint32_t)plan.threads;
+		assert_int_equal(nd_run_new(&cfg, &run, &err), 0);
+		for (uint32_t i = 0; i < crowds[row].flows; i++) {
+			struct pollfd p = { .fd = listener, .events = POLLIN };
+
+			assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+			fd[i] = accept(listener, NULL, NULL);
+			assert_true(fd[i] >= 0);
+			assert_int_equal(recv(fd[i], hello, QUIET_WORD, MSG_WAITALL), QUIET_WORD);
+			value = number_at(hello + AT);
+			assert_true(value < crowds[row].flows);
+			assert_false(seen[value / 32] & (1u << value % 32));
+			seen[value / 32] |= 1u << value % 32;
+			value = number_at(hello + QUIET_AT);
+			assert_true(value == 0 || (value == 1 && i > 0));
+			quiet += value;
+			memcpy(answer + AT, hello + AT, WORD - AT);
+			if (value == 0)
+				assert_int_equal(send(fd[i], answer, WORD, 0), WORD);
+		}
+		assert_int_equal(value, 0); /* the last one */
+		assert_int_equal(quiet > 0, crowds[row].has_quiet);
+		if (crowds[row].has_quiet)
+			assert_in_range(crowds[row].flows - quiet, 2, 20);
+		assert_int_equal(await(run, ND_RUN_READY), ND_RUN_READY);
+		nd_run_free(run);
+		nd_plan_done(&plan);
+		for (uint32_t i = 0; i < crowds[row].flows; i++)
+			nd_close_p(&fd[i]);
+		nd_close_p(&listener);
 	}
-	nd_run_free(run);
-	nd_plan_done(&plan);
 }
 
 int main(void)
@@ -298,7 +342,7 @@ int main(void)
 		cmocka_unit_test(late_worker_leaves_repeats),
 		cmocka_unit_test(waits_as_long_as_asked),
 		cmocka_unit_test(answers_come_out_of_turn),
-		cmocka_unit_test(workers_answer),
+		cmocka_unit_test(few_of_many_are_answered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
