@@ -80,18 +80,33 @@ bool nd_flow_open(struct nd_io *io, struct nd_flow *f)
 	return r < 0 ? nd_flow_broken(io, f, r) : opened(io, f);
 }
 
+static bool is_unwelcome(struct nd_io *io, int fd)
+{
+	return fd >= 0 && io->admits && !io->admits(io, fd);
+}
+
+/* The next one that is welcome. */
+static int accept_next(struct nd_io *io, int listen_fd, bool waits)
+{
+	int fd;
+
+	for (;;) {
+		fd = nd_call_accept(listen_fd, (waits ? 0 : SOCK_NONBLOCK) | SOCK_CLOEXEC);
+		if (is_unwelcome(io, fd))
+			nd_close_p(&fd);
+		else if (fd >= 0 || (!nd_call_again(io->patient) && errno != ECONNABORTED))
+			return fd;
+	}
+}
+
 bool nd_flow_accept(struct nd_io *io, struct nd_flow *f)
 {
 	bool waits = nd_io_may_wait(io, f);
 	int fd = -1;
 
 	errno = EAGAIN;
-	if (waits || !io->patient || f->called) {
-		do
-			fd = nd_call_accept(f->listen_fd,
-					    (waits ? 0 : SOCK_NONBLOCK) | SOCK_CLOEXEC);
-		while (fd < 0 && (nd_call_again(io->patient) || errno == ECONNABORTED));
-	}
+	if (waits || !io->patient || f->called)
+		fd = accept_next(io, f->listen_fd, waits);
 	f->called = false;
 	if (fd < 0 && errno == EAGAIN) {
 		f->state = ND_FLOW_BLOCKED;

@@ -220,6 +220,8 @@ struct nd_io {
 	void (*wake)(struct nd_io *io, uint64_t now_ns);
 	/* OPEN: start to connect, into f->fd. 0: it is, 1: under way, negative errno. NULL: there is no OPEN */
 	int (*connect)(struct nd_io *io, struct nd_flow *f);
+	bool (*admits)(struct nd_io *io,
+		       int fd); /* one that came while it runs; NULL: all are welcome */
 	/* where the flow was to be connected to; NULL: nobody knows */
 	void (*peer)(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret);
 	/* the engine's: a flow has another socket; NULL: it need not know. Negative errno. */

@@ -16,6 +16,7 @@ struct crr {
 	uint64_t left;              /* transactions; ND_UNKNOWN: by time */
 	uint64_t open_ns;           /* when the connection in hand began */
 	uint64_t part_ns;           /* when the part of it that goes on began */
+	uint64_t patience_ns;       /* for the request of one that came; 0: any time */
 	uint8_t stage;              /* enum crr_stage */
 	bool active, stopping, insists;
 };
@@ -26,6 +27,7 @@ static int init_with(struct crr *s, const struct nd_load_cfg *cfg, bool talks)
 		return -EOPNOTSUPP;
 	s->active = cfg->active;
 	s->insists = cfg->workload->insists;
+	s->patience_ns = cfg->workload->patience_ns;
 	s->request = talks ? ND_MAX(cfg->workload->request_bytes, 1) : 0;
 	s->response = talks ? ND_MAX(cfg->workload->response_bytes, 1) : 0;
 	s->left = cfg->workload->total_ops && cfg->ops ? cfg->ops : ND_UNKNOWN;
@@ -147,6 +149,7 @@ static void next_passive(struct crr *s, const struct nd_event *ev, struct nd_ste
 		s->open_ns = ev->begun_ns;
 		if (s->request) {
 			talk(s, false, s->request, ret);
+			ret->until_ns = s->patience_ns ? ev->now_ns + s->patience_ns : 0;
 			break;
 		}
 		count(s, ev->now_ns, note);
@@ -157,6 +160,9 @@ static void next_passive(struct crr *s, const struct nd_event *ev, struct nd_ste
 		break;
 	case ND_HAP_SENT:
 		count(s, ev->now_ns, note);
+		close_it(s, ret);
+		break;
+	case ND_HAP_TIME: /* who comes and says nothing makes room for those who ask */
 		close_it(s, ret);
 		break;
 	case ND_HAP_STOP:

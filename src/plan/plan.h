@@ -93,8 +93,8 @@ struct nd_workload {
 	uint64_t total_bytes;    /* end after this many over all flows; 0: end by time */
 	uint64_t total_ops;      /* the same in transactions */
 	uint64_t ahead;          /* rr: requests under way beside the first; never travels */
-	/* rr: a datagram not answered by then is lost, 0: 1 s. crr: who does not take a connection is asked again.
-	 * Never travel. */
+	/* rr: a datagram not answered by then is lost, 0: 1 s. crr: a connection that has not asked by then is closed,
+	 * 0: never; who does not take one is asked again. Never travel. */
 	uint64_t patience_ns;
 	bool insists;
 	enum nd_spacing arrival; /* paced: gaps between requests; never travels */

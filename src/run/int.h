@@ -197,6 +197,7 @@ static inline const struct nd_lane *nd_lane_of(const struct nd_worker *w, const 
 /* setup.c: sockets of this worker's flows at the client, and what both ends do with theirs. */
 ND_MUST_CHECK int nd_setup_open(struct nd_worker *w);      /* connect and greet; fills w->err */
 int nd_setup_connect(struct nd_io *io, struct nd_flow *f); /* while it runs: nd_io.connect */
+bool nd_setup_admits(struct nd_io *io, int fd);            /* likewise, nd_io.admits */
 void nd_setup_peer(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret);
 void nd_setup_pace(const struct nd_worker *w, const struct nd_flow *f);
 ND_MUST_CHECK int nd_setup_busy_poll(struct nd_worker *w, const struct nd_flow *f);

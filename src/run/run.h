@@ -56,6 +56,9 @@ struct nd_run_cfg {
 	uint32_t threads; /* workers of this end */
 	const char *nic;  /* interface of the test's address: --pin auto, counters; NULL: unknown */
 	uint16_t source_port; /* client: flow k binds to this + k; 0: any */
+	const struct nd_cidr *
+		allow; /* server: whose connections its workers accept, borrowed, .allow_n (0: all) */
+	uint64_t allow_n;
 };
 
 /** nd_pin_check() - are the CPUs of --pin, and of mappings, such as this program may use? None and "auto" are.

@@ -262,6 +262,21 @@ int nd_setup_connect(struct nd_io *io, struct nd_flow *f)
 	return r;
 }
 
+bool nd_setup_admits(struct nd_io *io, int fd)
+{
+	const struct nd_worker *w = io->run;
+	const struct nd_run_cfg *cfg = &w->run->cfg;
+	struct nd_addr peer = { .len = sizeof(peer.u) };
+
+	if (getpeername(fd, &peer.u.sa, &peer.len) < 0)
+		return false; /* it has gone */
+	for (uint64_t i = 0; i < cfg->allow_n; i++) {
+		if (nd_cidr_holds(&cfg->allow[i], &peer))
+			return true;
+	}
+	return false;
+}
+
 static int start_flow(struct opener *o, uint32_t slot)
 {
 	struct nd_flow *f = &o->w->flows[slot];

@@ -97,6 +97,7 @@ static int open_io(struct nd_worker *w)
 	w->io.lane_count = r->lane_n;
 	w->io.run = w;
 	w->io.connect = nd_setup_connect;
+	w->io.admits = w->run->cfg.allow_n > 0 ? nd_setup_admits : NULL;
 	w->io.peer = nd_setup_peer;
 	w->io.edge = nd_phase_edge;
 	w->io.wake = nd_phase_wake;

@@ -13,7 +13,8 @@
 #include "run/run.h"
 #include "session/session.h"
 
-#define ND_TEST_EVENTS 8 /* that carrying out verbs may cause at a time */
+#define ND_GREETING_NS (5 * ND_NS_PER_S) /* who has not said what it wants by then is closed */
+#define ND_TEST_EVENTS 8                 /* that carrying out verbs may cause at a time */
 
 /* Where something failed: the same error means another thing there. */
 enum nd_where {

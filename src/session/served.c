@@ -176,6 +176,8 @@ static int on_propose(void *user, struct nd_err *err)
 	if (c->test.threads_max)
 		c->plan.threads = ND_MIN(c->plan.threads, c->test.threads_max); /* 0: by the CPUs */
 	c->plan.pin = c->server->plan->pin;
+	if (nd_plan_connects(&c->plan))
+		c->plan.workload[0].patience_ns = ND_GREETING_NS;
 	c->is_running = true;
 	c->is_next = is_next(c);
 	if (c->is_next) {
@@ -206,6 +208,14 @@ static int on_socket(void *user, struct nd_socket_facts *ret, struct nd_err *err
 	} while (r == 0 && ret->port != at && at < UINT16_MAX && at < own + ND_CONNECT_PORTS);
 	c->plan.bind = (struct nd_strv){ 0 };
 	return r;
+}
+
+static void on_prepare(void *user, struct nd_run_cfg *cfg)
+{
+	struct nd_served *c = user;
+
+	cfg->allow = c->server->allow;
+	cfg->allow_n = c->server->allow_n;
 }
 
 static void on_prepared(void *user)
@@ -305,6 +315,7 @@ static void on_gone(void *user)
 static const struct nd_test_ops served_ops = {
 	.propose = on_propose,
 	.socket = on_socket,
+	.prepare = on_prepare,
 	.prepared = on_prepared,
 	.gather = on_gather,
 	.member = on_member,

@@ -9,8 +9,7 @@
 #include "base/time.h"
 #include "session/int.h"
 
-#define PATIENCE_NS (5 * ND_NS_PER_S)
-#define LOBBY_MAX   4096u
+#define LOBBY_MAX 4096u
 #define SIGNAL_TWIN_NS \
 	(300 * ND_NS_PER_MS) /* one key press may reach us twice, by way of a shell */
 
@@ -108,7 +107,7 @@ static int read_allow(struct nd_server *s, struct nd_err *err)
 static int set_up(struct nd_server *s, struct nd_err *err)
 {
 	static const struct nd_lobby_ops ops = { on_welcome, on_claimed, on_datagram };
-	struct nd_lobby_cfg cfg = { .ops = &ops, .user = s, .patience_ns = PATIENCE_NS };
+	struct nd_lobby_cfg cfg = { .ops = &ops, .user = s, .patience_ns = ND_GREETING_NS };
 	int r;
 
 	s->dialect = nd_dialect_find("native");

@@ -298,6 +298,50 @@ def test_connect_that_ends_early_keeps_what_it_has(pair, netdyno, end):
     assert ("peer lost" if end == "server" else "interrupted") in report["partial_reason"]
 
 
+def connecting(pair, netdyno, server, flows):
+    """A client that makes connections until it is told to stop; the server's port for them is open."""
+    client = pair.a.spawn([netdyno, "connect", server.host.ip4, "-p", server.port, "-P", flows, "-t", "60s", "--warmup", "0s",
+                           "-i", "0.2s", "--json-lines"])
+    client.wait_line('"event":"interval"', 20 * kitnet.slow(), "stdout")
+    return client
+
+
+def end_of(client):
+    client.send_signal(signal.SIGINT)
+    client.wait(30 * kitnet.slow())
+    return json.loads(client.stdout.splitlines()[-1])
+
+
+def test_a_stranger_at_the_port_of_connections_makes_room(pair, netdyno):
+    """The only lane is held by one who says nothing: for as long as any greeting is waited for, and not longer."""
+    client = connecting(pair, netdyno, pair.server, 1)
+    with pair.a.socket() as stranger:
+        stranger.settimeout(20 * kitnet.slow())
+        stranger.connect((pair.server.host.ip4, int(pair.server.port) + 1))
+        assert stranger.recv(1) == b""
+    seen = client.stdout.count('"event":"interval"')
+    kitnet.poll("connections go on", lambda: client.stdout.count('"event":"interval"') > seen + 1, 20 * kitnet.slow())
+    rows = [json.loads(line) for line in client.stdout.splitlines() if '"event":"interval"' in line]
+    assert end_of(client)["directions"][0]["latency"]["answered"] > 0
+    assert rows[-1]["transactions"] > 0, rows[-1]
+
+
+def test_allow_holds_at_the_port_of_connections(lab, serve, netdyno):
+    """A connection of somebody who is not welcome is closed at once, long before any patience ends."""
+    net = lab()
+    server = serve(net.b, "--allow", net.a.ip4 + "/32")
+    client = connecting(net, netdyno, server, 2)
+    with net.b.socket() as stranger: # from the server's own address
+        stranger.settimeout(4)
+        stranger.connect((net.b.ip4, int(server.port) + 1))
+        try:
+            stranger.sendall(b"x" * 64)
+            assert stranger.recv(1) == b"" # or it is reset, what was sent being unread
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+    assert end_of(client)["directions"][0]["latency"]["answered"] > 0
+
+
 def shut_all_but(host, ports, how):
     """A firewall in front of a server: these ports are open, others are not."""
     kitnet.need("nft")

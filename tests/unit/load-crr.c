@@ -116,6 +116,16 @@ static const struct row answers[] = {
 	{ CLOSED(-ECONNRESET, S), ACCEPT, NONE },
 	END
 };
+static const struct row answers_who_asks[] = {
+	{ START(S),               ACCEPT, NONE },
+	{ OPENED(S + 7),          RECV_TO(3, S + 1007), NONE },
+	{ TIME(S + 1008),         CLOSE, NONE },
+	{ CLOSED(0, S + 1009),    ACCEPT, NONE },
+	{ OPENED(S + 1010),       RECV_TO(3, S + 2010), NONE },
+	{ GOT(3, S + 1020),       SEND(5), NONE },
+	{ SENT(5, S + 1030),      CLOSE, NOTE(27) },
+	END
+};
 static const struct row answers_once[] = {
 	{ START(S),               ACCEPT, NONE },
 	{ OPENED(S + 7),          RECV(3), NONE },
@@ -179,6 +189,8 @@ static const struct script scripts[] = {
 	{ "insists",        "crr", { .request_bytes = 3, .response_bytes = 5, .insists = true }, { .active = true }, insists },
 	{ "cut short",      "crr", { .request_bytes = 3, .response_bytes = 5 }, { .active = true }, cut_short },
 	{ "answers",        "crr", { .request_bytes = 3, .response_bytes = 5 }, { .active = false }, answers },
+	{ "answers who asks", "crr", { .request_bytes = 3, .response_bytes = 5, .patience_ns = 1000 }, { .active = false },
+	  answers_who_asks },
 	{ "answers once",   "crr", { .request_bytes = 3, .response_bytes = 5, .total_ops = 1 }, { .ops = 1 }, answers_once },
 	{ "connects",       "cc",  { .flows = 1 }, { .active = true }, connects },
 	{ "takes",          "cc",  { .flows = 1 }, { .active = false }, takes },
