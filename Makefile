@@ -144,8 +144,8 @@ check-netns: $(BUILD)/netdyno
 
 COST_CALLS := clock_gettime epoll_ctl epoll_wait getsockopt poll ppoll recv recvmmsg recvmsg send sendfile \
               sendmmsg sendmsg setsockopt splice syscall tee vmsplice \
-              io_uring_register_buf_ring io_uring_submit io_uring_submit_and_get_events \
-              io_uring_submit_and_wait io_uring_submit_and_wait_timeout
+              io_uring_register_buf_ring io_uring_unregister_buf_ring io_uring_submit \
+              io_uring_submit_and_get_events io_uring_submit_and_wait io_uring_submit_and_wait_timeout
 
 COST_PARTS := $(filter $(foreach d,base plan load frame engine net stat,$(BUILD)/src/$(d)/%),$(PARTS))
 

@@ -33,12 +33,14 @@ int __real_io_uring_submit_and_get_events(struct io_uring *r);
 int __real_io_uring_submit_and_wait_timeout(struct io_uring *r, struct io_uring_cqe **c, unsigned n,
 					    struct __kernel_timespec *t, sigset_t *s);
 int __real_io_uring_register_buf_ring(struct io_uring *r, struct io_uring_buf_reg *reg, unsigned flags);
+int __real_io_uring_unregister_buf_ring(struct io_uring *r, int group);
 int __wrap_io_uring_submit(struct io_uring *r);
 int __wrap_io_uring_submit_and_wait(struct io_uring *r, unsigned n);
 int __wrap_io_uring_submit_and_get_events(struct io_uring *r);
 int __wrap_io_uring_submit_and_wait_timeout(struct io_uring *r, struct io_uring_cqe **c, unsigned n,
 					    struct __kernel_timespec *t, sigset_t *s);
 int __wrap_io_uring_register_buf_ring(struct io_uring *r, struct io_uring_buf_reg *reg, unsigned flags);
+int __wrap_io_uring_unregister_buf_ring(struct io_uring *r, int group);
 /* clang-format on */
 
 #	define INLINE static inline __attribute__((always_inline))
@@ -83,6 +85,11 @@ INLINE void take(struct io_uring *r, const struct io_uring_sqe *s)
 	case IORING_OP_SEND:
 		cost_kernel_operations(1);
 		complete(r, s->user_data, (int)s->len, 0);
+		break;
+	case IORING_OP_SEND_ZC: /* and the pages are free at once */
+		cost_kernel_operations(1);
+		complete(r, s->user_data, (int)s->len, IORING_CQE_F_MORE);
+		complete(r, s->user_data, 0, IORING_CQE_F_NOTIF);
 		break;
 	case IORING_OP_RECV:
 		arm(s);
@@ -159,6 +166,12 @@ int __wrap_io_uring_register_buf_ring(struct io_uring *r, struct io_uring_buf_re
 	for (unsigned i = 0; i < ARMED; i++)
 		ring.armed[i].on = false;
 	return __real_io_uring_register_buf_ring(r, reg, flags);
+}
+
+int __wrap_io_uring_unregister_buf_ring(struct io_uring *r, int group)
+{
+	ring.bufs = NULL;
+	return __real_io_uring_unregister_buf_ring(r, group);
 }
 
 /* NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier, cert-dcl37-c, cert-dcl51-cpp) */
