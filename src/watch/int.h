@@ -16,6 +16,7 @@
 struct nd_watch_row {
 	const struct nd_nic *nic; /* borrowed: differences */
 	bool known;               /* it was there at both ends, and no count ran backwards */
+	bool gone;                /* it is not there any more; nothing else is known */
 	uint64_t drops, errors;   /* all kinds and both ways */
 	uint64_t speed_mbps;      /* ND_UNKNOWN */
 	double util_percent;      /* of the busier way; NAN without a speed */
@@ -29,6 +30,7 @@ struct nd_watch_view {
 	const struct nd_os_detail *detail; /* borrowed */
 	struct nd_watch_row *row;          /* owned */
 	size_t rows;
+	struct nd_nic *gone; /* owned: names of rows that are gone */
 	struct nd_str verdict; /* sentences, one a line: what limits now; owned */
 };
 

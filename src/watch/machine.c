@@ -219,6 +219,7 @@ static void put_rows(struct nd_json *j, const struct nd_watch_view *v)
 		nd_json_open(j, NULL, '{');
 		nd_json_str(j, "iface", v->row[i].nic->name);
 		nd_json_bool(j, "known", v->row[i].known);
+		nd_json_bool(j, "gone", v->row[i].gone);
 		nd_json_u64(j, "speed_mbps", v->row[i].speed_mbps);
 		counts_of(&v->row[i], counts);
 		for (k = 0; k < COUNTS; k++)

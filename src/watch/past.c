@@ -13,7 +13,19 @@
 
 const char *const nd_watch_stat_names[4] = { "average", "min", "max", "p95" };
 
-static struct nd_watch_past *past_of(struct nd_watch_all *all, const struct nd_nic *n)
+static bool has_index(const struct nd_watch_view *v, uint64_t ifindex)
+{
+	size_t i;
+
+	for (i = 0; i < v->rows; i++)
+		if (v->row[i].nic->ifindex == ifindex)
+			return true;
+	return false;
+}
+
+/* One that was made anew has another index: it goes on under its name. */
+static struct nd_watch_past *past_of(struct nd_watch_all *all, const struct nd_watch_view *v,
+				     const struct nd_nic *n)
 {
 	struct nd_watch_past *p;
 	size_t i;
@@ -22,6 +34,11 @@ static struct nd_watch_past *past_of(struct nd_watch_all *all, const struct nd_n
 		if (all->past[i].ifindex == n->ifindex &&
 		    (n->ifindex != ND_UNKNOWN || !strcmp(all->past[i].name, n->name)))
 			return &all->past[i];
+	for (i = 0; i < all->n; i++)
+		if (!strcmp(all->past[i].name, n->name) && !has_index(v, all->past[i].ifindex)) {
+			all->past[i].ifindex = n->ifindex;
+			return &all->past[i];
+		}
 	p = realloc(all->past, (all->n + 1) * sizeof(*p));
 	if (!p)
 		return NULL;
@@ -126,8 +143,11 @@ int nd_watch_add(struct nd_watch_all *all, const struct nd_watch_view *v)
 
 	for (i = 0; r == 0 && i < v->rows; i++) {
 		const struct nd_watch_row *row = &v->row[i];
-		struct nd_watch_past *p = past_of(all, row->nic);
+		struct nd_watch_past *p;
 
+		if (row->gone)
+			continue;
+		p = past_of(all, v, row->nic);
 		if (!p)
 			return -ENOMEM;
 		memcpy(p->name, row->nic->name, sizeof(p->name));

@@ -130,6 +130,9 @@ static void table_view(const struct nd_watch_ask *ask, const struct nd_watch_vie
 	for (i = 0; i < v->rows; i++)
 		if (v->row[i].known)
 			put_row(v, &v->row[i], all, out);
+		else
+			nd_str_addf(out, "%-12.15s %8s" REST_OF_LINE, v->row[i].nic->name,
+				    v->row[i].gone ? "gone" : "new");
 	nd_str_add(out, REST_OF_LINE);
 	nd_watch_more(ask, v, "", &more);
 	put_fitting(out, nd_str_text(&more), (unsigned)v->rows + 3);

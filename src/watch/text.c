@@ -101,8 +101,8 @@ static void text_view(const struct nd_watch_ask *ask, const struct nd_watch_view
 		if (v->row[i].known)
 			put_row(v, &v->row[i], nd_str_text(&at), out);
 		else
-			nd_str_addf(out, "%-12s %-11s new, or its counters began anew\n",
-				    nd_str_text(&at), v->row[i].nic->name);
+			nd_str_addf(out, "%-12s %-11s %s\n", nd_str_text(&at), v->row[i].nic->name,
+				    v->row[i].gone ? "gone" : "new, or its counters began anew");
 	nd_watch_more(ask, v, nd_str_text(&at), out);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/time.h"
 #include "watch/int.h"
 
@@ -117,21 +118,97 @@ static void fill_row(struct watching *w, const struct nd_watch_view *v, const st
 					  nd_watch_rate(v, n->tx_bytes), row->speed_mbps);
 }
 
-/* Interfaces that are gone have rows of differences, too, all unknown: they are left out. */
+/* A name may hold anything but blanks and slashes, what steers a terminal included. */
+static void clean_name(char *name)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name < 0x20 || (unsigned char)*name >= 0x7f)
+			*name = '?';
+}
+
+static bool has_name(const struct nd_os_sample *s, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->nics; i++)
+		if (!strcmp(s->nic[i].name, name))
+			return true;
+	return false;
+}
+
+/* Layouts without a place for it: a line for people, once. */
+static bool has_no_place(const struct nd_watch_ask *ask)
+{
+	return ask->sar || ask->quiet || ask->format == ND_LOCAL_CSV;
+}
+
+static void add_gone(struct watching *w, const char *name, struct nd_watch_view *v)
+{
+	struct nd_nic *nic;
+	size_t i;
+
+	for (i = 0, nic = v->gone; i < v->rows; i++) {
+		if (v->row[i].gone && !strcmp(v->row[i].nic->name, name))
+			return; /* asked for twice */
+		nic += v->row[i].gone;
+	}
+
+	memset(nic, 0xff, sizeof(*nic)); /* ND_UNKNOWN is all ones */
+	memset(nic->name, 0, sizeof(nic->name));
+	memcpy(nic->name, name, ND_MIN(strlen(name), sizeof(nic->name) - 1));
+	clean_name(nic->name);
+	v->row[v->rows++] = (struct nd_watch_row){ .nic = nic,
+						   .gone = true,
+						   .drops = ND_UNKNOWN,
+						   .errors = ND_UNKNOWN,
+						   .speed_mbps = ND_UNKNOWN,
+						   .util_percent = (double)NAN };
+	if (has_no_place(w->ask) && has_name(&w->then, name))
+		nd_log(ND_LOG_WARN, "%s is gone; it is watched again when it is back", nic->name);
+}
+
+static bool is_pattern(const char *name)
+{
+	return strpbrk(name, "*?[\\");
+}
+
+/* Those asked for by name are told for as long as they are away, others once. */
+static void fill_gone(struct watching *w, const struct nd_os_sample *now, struct nd_watch_view *v)
+{
+	const struct nd_strv *names = &w->ask->names;
+	const char *name;
+	uint64_t i, k;
+
+	for (i = 0; i < names->n; i++)
+		if (!is_pattern(names->v[i]) && !has_name(now, names->v[i]))
+			add_gone(w, names->v[i], v);
+	for (i = 0; i < w->then.nics; i++) {
+		name = w->then.nic[i].name;
+		for (k = 0; k < names->n && strcmp(names->v[k], name) != 0; k++)
+			;
+		if (k == names->n && wanted(w, name) && !has_name(now, name))
+			add_gone(w, name, v);
+	}
+}
+
+/* Interfaces that are gone have rows of differences, too, all unknown: their names are told instead. */
 static int fill_view(struct watching *w, const struct nd_os_sample *now, struct nd_watch_view *v)
 {
 	const struct nd_os_sample *d = v->diff;
+	size_t most_gone = w->then.nics + w->ask->names.n + 1;
 	uint32_t i;
 
 	v->seconds = (double)d->at_ns / (double)ND_NS_PER_S;
 	v->number = ++w->number;
 	(void)clock_gettime(CLOCK_REALTIME, &v->at); /* cannot fail */
-	v->row = calloc(d->nics ? d->nics : 1, sizeof(*v->row));
-	if (!v->row)
+	v->row = calloc(d->nics + most_gone, sizeof(*v->row));
+	v->gone = calloc(most_gone, sizeof(*v->gone));
+	if (!v->row || !v->gone)
 		return -ENOMEM;
 	for (i = 0; i < d->nics && i < now->nics; i++) /* in the order of @now */
 		if (wanted(w, now->nic[i].name))
 			fill_row(w, v, &d->nic[i], &v->row[v->rows++]);
+	fill_gone(w, now, v);
 	nd_watch_judge(v);
 	return 0;
 }
@@ -147,6 +224,7 @@ static int show(struct watching *w, const struct nd_os_sample *now, const struct
 	if (r == 0 && !w->ask->quiet && w->writer->view)
 		w->writer->view(w->ask, &v, &w->all, &w->out);
 	free(v.row);
+	free(v.gone);
 	nd_str_done(&v.verdict);
 	return r;
 }
@@ -164,17 +242,12 @@ static int take(struct watching *w, struct nd_os_sample *ret, struct nd_os_detai
 	return r;
 }
 
-/* A name may hold anything but blanks and slashes, what steers a terminal included. */
 static void clean_names(struct nd_os_sample *s)
 {
 	uint32_t i;
-	size_t k;
 
 	for (i = 0; i < s->nics; i++)
-		for (k = 0; s->nic[i].name[k]; k++)
-			if ((unsigned char)s->nic[i].name[k] < 0x20 ||
-			    (unsigned char)s->nic[i].name[k] >= 0x7f)
-				s->nic[i].name[k] = '?';
+		clean_name(s->nic[i].name);
 }
 
 static int step(struct watching *w)

@@ -175,6 +175,45 @@ def test_interfaces_come_go_and_change_their_name(pair, netdyno):
     assert first["known"] is False and first["rx_packets_per_s"] is None
 
 
+def test_an_interface_that_goes_is_told_of_until_it_is_back(pair, netdyno):
+    host = pair.b
+    make = ["link add v0 type veth peer name v1", "link set v0 up", "link set v1 up"]
+    host.ip(*make)
+    shows = {"text": ["v0"], "json": ["v0", "-o", "json-lines"], "csv": ["v0", "-o", "csv"], "sar": ["v0", "--sar"],
+             "pattern": ["v*", "-o", "json-lines"]}
+    shows = {name: watch(host, netdyno, "-i", "100ms", *args) for name, args in shows.items()}
+
+    def samples(name):
+        lines = [json.loads(line) for line in shows[name].stdout.splitlines() if line.endswith("}")]
+        return [line["interfaces"] for line in lines if line["event"] == "sample"]
+
+    def states(name):
+        return [("gone" if i["gone"] else "known" if i["known"] else "new")
+                for rows in samples(name) for i in rows if i["iface"] == "v0"]
+
+    for proc in shows.values():
+        proc.wait_line("v0", 10)
+    host.ip("link del v0")
+    poll("gone", lambda: states("json").count("gone") >= 3 and "gone" in states("pattern"), 10)
+    host.ip(*make)
+    poll("back", lambda: states("json")[-1] == "known" and states("pattern")[-1] == "known", 10)
+    for name in ("csv", "sar", "text"):
+        n = len(shows[name].stdout)
+        poll(f"back in {name}", lambda: re.search(r"v0[ ,]+\d", shows[name].stdout[n:]), 10)
+    for proc in shows.values():
+        stop(proc)
+    order = [s for i, s in enumerate(states("json")) if not i or s != states("json")[i - 1]]
+    assert order in (["known", "gone", "new", "known"], ["known", "gone", "known"])
+    assert states("pattern").count("gone") == 1
+    for i in (i for rows in samples("json") for i in rows if i["gone"]):
+        assert all(v is None for k, v in i.items() if k not in ("iface", "known", "gone"))
+    assert re.search(r"^\S+ +v0 +gone$", shows["text"].stdout, re.M)
+    for name in ("csv", "sar"):
+        assert shows[name].stderr.count("v0 is gone") == 1, shows[name].stderr
+    ends = [line for line in shows["sar"].stdout.splitlines() if line.startswith("Average:") and " v0 " in line]
+    assert len(ends) == 1, "one interface, one average"
+
+
 def numbers(text):
     """Every number that stands alone in rows of an interface v0."""
     rows = [line for line in text.splitlines() if re.search(r"\bv0\b", line)]

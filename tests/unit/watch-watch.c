@@ -81,6 +81,25 @@ static void test_idle_ends_are_left_out(void **state)
 	nd_watch_all_done(&all);
 }
 
+static void test_made_anew_under_its_name(void **state)
+{
+	struct nd_watch_all all = { 0 };
+	struct moment m;
+
+	(void)state;
+	add(&all, 1.0, 100, 0);
+	make(&m, 1.0, 300, 0);
+	m.row.gone = true;
+	assert_int_equal(nd_watch_add(&all, &m.view), 0); /* nothing is known of it */
+	make(&m, 1.0, 300, 0);
+	m.nic.ifindex = 8;
+	assert_int_equal(nd_watch_add(&all, &m.view), 0);
+	assert_int_equal(all.n, 1);
+	NEAR(all.past[0].seconds, 2.0);
+	NEAR(all.past[0].total[ND_WATCH_RX_PPS], 400.0);
+	nd_watch_all_done(&all);
+}
+
 static void test_percentile(void **state)
 {
 	struct nd_watch_all all = { 0 };
@@ -373,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle_ends_are_left_out),
+		cmocka_unit_test(test_made_anew_under_its_name),
 		cmocka_unit_test(test_percentile),
 		cmocka_unit_test(test_memory_is_bounded),
 		cmocka_unit_test(test_unknown_is_no_rate),
