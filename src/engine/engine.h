@@ -184,9 +184,9 @@ struct nd_io {
 	/* the engine's: */
 	uint64_t now_ns;  /* the clock as last read by this worker */
 	uint64_t look_ns; /* when wake_fd is looked at although there is work */
-	bool stop_told;   /* all flows have heard of .stop_sending */
 	struct nd_flow
 		*holder; /* whose turn it is, of those whose loads pass it on; NULL: nobody's yet */
+	bool stop_told;  /* all flows have heard of .stop_sending */
 	bool rescan;     /* an edge or a wake-up may have changed flows' states */
 	bool wait_before_recv; /* after a send the reply is not there yet: ask the kernel first */
 	uint64_t nap_room;     /* bytes that a receive buffer holds; 0: never nap */
@@ -194,19 +194,19 @@ struct nd_io {
 	uint64_t nap_from_ns, nap_seen, nap_seen_bytes; /* the rate is taken since then */
 	uint64_t nap_last;    /* datagrams seen when it could last go to sleep */
 	uint64_t nap_most_ns; /* longer naps found the buffer too full */
-	bool nap_rests;       /* nothing came in the last nap */
 	uint64_t nap_ns;      /* what the rate allows; 0: too slow, or too fast, to nap */
+	bool nap_rests;       /* nothing came in the last nap */
 	bool patient;  /* the one flow may wait inside its calls, for up to 3 * ND_PATIENCE_NS */
 	bool one_way;  /* in those that send, too: nothing comes back that would wait meanwhile */
 	bool blocks;   /* the one flow's socket does, unless told by a call */
 	bool guarded;  /* .guard is there */
 	bool guard_on; /* and under way */
-	timer_t guard; /* its signal ends calls that wait */
 	bool coarse; /* nobody asks what single operations took: .now_ns may be a tick of the kernel old */
 	bool clock_first; /* the one flow asks: the clock is read in front of a send, not behind it */
 	bool spins;       /* the one flow is tried over and over: no clock where there is nothing */
 	bool recv_waits; /* this call of recv() may; its short count does not clear .readable */
 	bool send_waits; /* this call that sends may */
+	timer_t guard;   /* its signal ends calls that wait */
 
 	/* Phases: the run sets the next edge; the engine calls edge() at the first operation past it and at
 	 * a time-out when nothing happens. edge() moves .edge_ns on, and may set .stop_sending or .quit. */
