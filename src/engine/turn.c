@@ -338,11 +338,11 @@ static void timed_out(struct nd_io *io, struct nd_flow *f)
 }
 
 /* The way through the engine, and the clock, are for every so many-th call that finds nothing. */
-static int receive(struct nd_io *io, struct nd_flow *f)
+static int receive_anew(struct nd_io *io, struct nd_flow *f)
 {
 	const struct nd_xfer *rx = nd_lane_of(io, f)->rx;
-	unsigned left = io->spins ? ND_SPINS : 0;
-	int r = rx->move(io, f);
+	unsigned left = ND_SPINS;
+	int r = -EAGAIN;
 
 	while (r == -EAGAIN && left-- > 0) {
 		f->readable = true;
@@ -365,7 +365,9 @@ static bool do_recv(struct nd_io *io, struct nd_flow *f)
 		return false;
 	}
 	io->recv_waits = nd_io_may_wait(io, f);
-	r = receive(io, f);
+	r = nd_lane_of(io, f)->rx->move(io, f);
+	if (r == -EAGAIN && io->spins)
+		r = receive_anew(io, f);
 	if (r == -EAGAIN)
 		return true; /* not readable any more: blocks, or is out of time */
 	if (r < 0)
