@@ -155,8 +155,9 @@ int nd_fds_judge(const struct nd_plan *plan, const struct nd_lane *lanes, uint32
 	return nd_fail(
 		err, -EMFILE,
 		"flows: %llu on %u threads is more than the %llu descriptors of this end allow "
-		"(ulimit -n): give more --threads or fewer --flows",
-		(unsigned long long)need, workers, (unsigned long long)limit);
+		"(ulimit -n)%s",
+		(unsigned long long)need, workers, (unsigned long long)limit,
+		plan->face ? "" : ": give more --threads or fewer --flows");
 }
 
 int nd_run_check(const struct nd_run_cfg *cfg, struct nd_err *err)

@@ -89,19 +89,28 @@ static void take_connection(struct door *d, int fd)
 		nd_log(ND_LOG_DEBUG, "%s", err.text);
 }
 
+/* Those that are left wait at their port, connected as far as their senders see: the result has less than was sent. */
+static void run_short(struct nd_receiver *v)
+{
+	for (unsigned i = 0; i < v->door_n; i++) {
+		if (!v->doors[i].datagram && nd_watch_want(v->doors[i].watch, false, false) < 0)
+			nd_log(ND_LOG_DEBUG, "a full port stays watched");
+	}
+	nd_timer_set(v->pause, nd_now_ns() + PAUSE_NS);
+	if (!v->is_short)
+		nd_log(ND_LOG_WARN,
+		       "no descriptors are left for more connections (ulimit -n): they are not read, "
+		       "and the result lacks them");
+	v->is_short = true;
+}
+
 static void accept_some(struct door *d)
 {
-	struct nd_receiver *v = d->receiver;
-
 	for (int i = 0; i < ACCEPTS; i++) {
 		int fd = accept4(d->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS)) {
-			if (nd_watch_want(d->watch, false, false) < 0)
-				nd_log(ND_LOG_DEBUG, "a full port stays watched");
-			nd_timer_set(v->pause, nd_now_ns() + PAUSE_NS);
-			return;
-		}
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS))
+			run_short(d->receiver);
 		if (fd < 0)
 			return;
 		take_connection(d, fd);
@@ -493,6 +502,7 @@ static int open_test(struct nd_receiver *v, struct nd_err *err)
 
 	if (r < 0)
 		return r;
+	v->is_short = false;
 	v->test.end = ND_SERVER;
 	v->test.plan = v->plan;
 	v->test.here = v->here;

@@ -56,6 +56,7 @@ struct nd_receiver {
 	uint64_t flow_n, given_n, flow_room;
 	struct nd_timer *pause;
 	bool is_stopping, is_ended;
+	bool is_short; /* of descriptors, in this test: it was said */
 	enum nd_ending ending;
 	struct nd_err err;
 };

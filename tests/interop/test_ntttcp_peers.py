@@ -1015,6 +1015,22 @@ def workers_of(proc):
     return sorted(cpus for cpus in lists if cpus != whole)
 
 
+def test_receiver_short_of_descriptors(host, base, folder):
+    """Those that it cannot take are connected all the same, as far as their sender sees."""
+    line = ["ntttcp", "-r127.0.0.1", "-P", 2, "-p", base, "-t", 1]
+    proc = host.spawn(["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", folder / line[0], *line[1:]])
+    proc.wait_line("threads created", 10 * slow())
+    with LinuxSender(host, base, ports=2) as peer:
+        assert peer.ask(X) == UNKNOWN and peer.ask(1) == 1
+        peer.connect(64)
+        assert peer.ask(R) == R
+        peer.flood()
+        see_off(proc, peer)
+        ntttcp.ended(proc, within=4)
+    assert proc.stderr.count("no descriptors are left") == 1, proc.stderr
+    assert figure(proc, "total bytes") > 0
+
+
 @WAY
 def test_threads_stay_where_they_are_mapped(host, base, folder, udp):
     """At both ends; each mapping's figures are those of its ports."""
