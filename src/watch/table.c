@@ -16,6 +16,7 @@
 #define PLAIN        "\033[0m"
 #define BARS         24u
 #define DIM_LINES    24
+#define DIM_COLUMNS  80
 
 static const char *const bars[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
@@ -37,16 +38,16 @@ static const struct nd_watch_past *past_of(const struct nd_watch_all *all, const
 	return NULL;
 }
 
-static void put_bars(const struct nd_watch_past *p, struct nd_str *out)
+static void put_bars(const struct nd_watch_past *p, size_t width, struct nd_str *out)
 {
 	size_t room = ND_COUNTOF(p->spark), from, i, level;
 	double most = 0;
 
-	from = p->sparks > BARS ? p->sparks - BARS : 0;
+	width = ND_MIN(width, BARS);
+	from = p->sparks > width ? p->sparks - width : 0;
 	for (i = from; i < p->sparks; i++)
 		if (isfinite(p->spark[i % room]))
 			most = ND_MAX(most, p->spark[i % room]);
-	nd_str_add(out, "  ");
 	for (i = from; i < p->sparks; i++) {
 		double v = p->spark[i % room];
 
@@ -63,19 +64,33 @@ static void put_short(struct nd_str *out, double v)
 	size_t unit = 0;
 
 	if (!isfinite(v)) {
-		nd_str_addf(out, " %8s", "-");
+		nd_str_addf(out, " %7s", "-");
 		return;
 	}
 	for (; v >= 9999.5 && unit < sizeof(units) - 2; unit++)
 		v /= 1000;
 	if (unit)
-		nd_str_addf(out, " %7.*f%c", v < 100 ? 2 : 1, v, units[unit]);
+		nd_str_addf(out, " %6.*f%c", v < 100 ? 2 : 1, v, units[unit]);
 	else
-		nd_str_addf(out, " %8.*f", v < 100 ? 1 : 0, v);
+		nd_str_addf(out, " %7.*f", v < 100 ? 1 : 0, v);
+}
+
+/* No more of it than a line holds: what wraps would make the screen roll. */
+static void put_line(struct nd_str *out, const char *text, size_t n, const struct winsize *w)
+{
+	nd_str_addn(out, text, ND_MIN(n, w->ws_col));
+	nd_str_add(out, REST_OF_LINE);
+}
+
+static void put_bold(struct nd_str *out, const struct nd_str *text, const struct winsize *w)
+{
+	nd_str_add(out, BOLD);
+	nd_str_addn(out, nd_str_text(text), ND_MIN(text->len, w->ws_col));
+	nd_str_add(out, PLAIN REST_OF_LINE);
 }
 
 static void put_row(const struct nd_watch_view *v, const struct nd_watch_row *row,
-		    const struct nd_watch_all *all, struct nd_str *out)
+		    const struct nd_watch_all *all, const struct winsize *w, struct nd_str *out)
 {
 	const struct nd_watch_past *p = past_of(all, row->nic);
 	const double figures[] = {
@@ -87,30 +102,74 @@ static void put_row(const struct nd_watch_view *v, const struct nd_watch_row *ro
 		nd_watch_rate(v, row->errors),
 		row->util_percent,
 	};
+	nd_auto_str line = { 0 };
 	size_t i;
 
-	nd_str_addf(out, "%-12.15s", row->nic->name);
-	for (i = 0; i < ND_COUNTOF(figures); i++)
-		put_short(out, figures[i]);
-	if (p)
-		put_bars(p, out);
-	nd_str_add(out, REST_OF_LINE);
+	nd_str_addf(&line, "%-12.15s", row->nic->name);
+	if (!row->known)
+		nd_str_addf(&line, " %7s", row->gone ? "gone" : "new");
+	for (i = 0; row->known && i < ND_COUNTOF(figures); i++)
+		put_short(&line, figures[i]);
+	if (p && row->known && line.len + 2 < w->ws_col) {
+		nd_str_addn(out, nd_str_text(&line), line.len);
+		nd_str_add(out, "  ");
+		put_bars(p, w->ws_col - line.len - 2, out);
+		nd_str_add(out, REST_OF_LINE);
+	} else {
+		put_line(out, nd_str_text(&line), line.len, w);
+	}
+}
+
+/* Worth a line before others: it had packets, or something has happened to it. */
+static bool is_busy(const struct nd_watch_all *all, const struct nd_watch_row *row)
+{
+	const struct nd_watch_past *p = past_of(all, row->nic);
+
+	return !row->known || (p && p->n);
+}
+
+/* Those that fit. Return: lines that were taken. */
+static unsigned put_rows(const struct nd_watch_view *v, const struct nd_watch_all *all,
+			 const struct winsize *w, unsigned room, struct nd_str *out)
+{
+	unsigned busy = 0, idle, lines = 0;
+	nd_auto_str rest = { 0 };
+	size_t i;
+
+	if (!room)
+		return 0;
+	for (i = 0; i < v->rows; i++)
+		busy += is_busy(all, &v->row[i]);
+	if (v->rows > room)
+		room--; /* for the line that says how many are left out */
+	busy = ND_MIN(busy, room);
+	idle = room - busy;
+	for (i = 0; i < v->rows; i++) {
+		unsigned *left = is_busy(all, &v->row[i]) ? &busy : &idle;
+
+		if (!*left)
+			continue;
+		--*left;
+		put_row(v, &v->row[i], all, w, out);
+		lines++;
+	}
+	if (lines == v->rows)
+		return lines;
+	nd_str_addf(&rest, "%zu more; name those that you want to see", v->rows - lines);
+	put_line(out, nd_str_text(&rest), rest.len, w);
+	return lines + 1;
 }
 
 /* What fits: lines that the window lacks are cut, or the screen would roll. */
-static void put_fitting(struct nd_str *out, const char *text, unsigned used)
+static void put_fitting(struct nd_str *out, const char *text, unsigned used,
+			const struct winsize *w)
 {
-	struct winsize w = { .ws_row = DIM_LINES, .ws_col = 80 };
-	unsigned line, columns;
+	unsigned line;
 	size_t n;
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) < 0 || !w.ws_row)
-		w.ws_row = DIM_LINES;
-	columns = w.ws_col ? w.ws_col : 80;
-	for (line = used; *text && line + 1u < w.ws_row; line++) {
+	for (line = used; *text && line + 1u < w->ws_row; line++) {
 		n = strcspn(text, "\n");
-		nd_str_addn(out, text, ND_MIN(n, columns));
-		nd_str_add(out, REST_OF_LINE);
+		put_line(out, text, n, w);
 		text += n + (text[n] == '\n');
 	}
 }
@@ -118,24 +177,29 @@ static void put_fitting(struct nd_str *out, const char *text, unsigned used)
 static void table_view(const struct nd_watch_ask *ask, const struct nd_watch_view *v,
 		       const struct nd_watch_all *all, struct nd_str *out)
 {
-	nd_auto_str more = { 0 };
-	size_t i;
+	nd_auto_str more = { 0 }, head = { 0 };
+	struct winsize w = { 0 };
+	unsigned used;
 
-	nd_str_add(out, HOME BOLD);
-	nd_watch_clock(out, ask, v->at);
-	nd_str_addf(out, "  last %.3f s, sample %llu; Ctrl-C ends" PLAIN REST_OF_LINE, v->seconds,
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) < 0 || !w.ws_row)
+		w.ws_row = DIM_LINES;
+	if (!w.ws_col)
+		w.ws_col = DIM_COLUMNS;
+	nd_str_add(out, HOME);
+	nd_watch_clock(&head, ask, v->at);
+	nd_str_addf(&head, "  last %.3f s, sample %llu; Ctrl-C ends", v->seconds,
 		    (unsigned long long)v->number);
-	nd_str_addf(out, BOLD "%-12s %8s %8s %8s %8s %8s %8s %8s" PLAIN REST_OF_LINE, "interface",
-		    "rx pck/s", "tx pck/s", "rx bit/s", "tx bit/s", "drop/s", "err/s", "%ifutil");
-	for (i = 0; i < v->rows; i++)
-		if (v->row[i].known)
-			put_row(v, &v->row[i], all, out);
-		else
-			nd_str_addf(out, "%-12.15s %8s" REST_OF_LINE, v->row[i].nic->name,
-				    v->row[i].gone ? "gone" : "new");
-	nd_str_add(out, REST_OF_LINE);
-	nd_watch_more(ask, v, "", &more);
-	put_fitting(out, nd_str_text(&more), (unsigned)v->rows + 3);
+	put_bold(out, &head, &w);
+	nd_str_reset(&head);
+	nd_str_addf(&head, "%-12s %7s %7s %7s %7s %7s %7s %7s", "interface", "rxpck/s", "txpck/s",
+		    "rxbit/s", "txbit/s", "drop/s", "err/s", "%ifutil");
+	put_bold(out, &head, &w);
+	used = 2 + put_rows(v, all, &w, w.ws_row > 3 ? w.ws_row - 3u : 0, out);
+	if (used + 1u < w.ws_row) {
+		nd_str_add(out, REST_OF_LINE);
+		nd_watch_more(ask, v, "", &more);
+		put_fitting(out, nd_str_text(&more), used + 1, &w);
+	}
 	nd_str_add(out, REST);
 }
 

@@ -214,6 +214,49 @@ def test_an_interface_that_goes_is_told_of_until_it_is_back(pair, netdyno):
     assert len(ends) == 1, "one interface, one average"
 
 
+def on_terminal(host, argv, rows, columns, until):
+    """What a program shows on a terminal of that size until it is told Ctrl-C, as its screens."""
+    code = ("import os, sys, pty, termios\n"
+            "pid, fd = pty.fork()\n"
+            "if not pid:\n"
+            f"    termios.tcsetwinsize(0, ({rows}, {columns}))\n"
+            "    os.execv(sys.argv[1], sys.argv[1:])\n"
+            "while True:\n"
+            "    try:\n"
+            "        data = os.read(fd, 65536)\n"
+            "    except OSError:\n"
+            "        break\n"
+            "    os.write(1, data)\n"
+            "    seen = globals().get('seen', b'') + data\n"
+            f"    if seen.count(b'\\x1b[H') >= {until} and 'told' not in globals():\n"
+            "        told = os.write(fd, b'\\x03')\n"
+            "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
+    done = host.run([sys.executable, "-c", code, *argv], timeout=30)
+    assert done.returncode == 0, done.stdout[-500:]
+    screens, end = done.stdout.split("\x1b[?25h\x1b[?1049l")
+    return screens.split("\x1b[H")[1:], end
+
+
+@pytest.mark.parametrize("rows, columns", [(24, 80), (12, 60), (3, 20), (50, 200)])
+def test_a_terminal_of_any_size(pair, netdyno, rows, columns):
+    """No screen is longer or wider than the terminal, or it would roll; the busy interface is on it."""
+    for n in range(10):
+        pair.b.ip(f"link add zz{n} type veth peer name yy{n}")
+    ping = pair.a.spawn(["ping", "-q", "-i", "0.05", pair.b.ip4])
+    screens, end = on_terminal(pair.b, [netdyno, "watch", "-i", "100ms"], rows, columns, until=28)
+    ping.close()
+    plain = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).replace("\r", "") for screen in screens]
+    assert all(screen.count("\n") < rows for screen in plain)
+    assert max(len(line) for screen in plain for line in screen.split("\n")) <= columns
+    if rows > 3:
+        assert all(re.search(rf"^{pair.b.dev} +\S", screen, re.M) for screen in plain[5:])
+    if rows < 20 and rows > 3:
+        assert re.search(r"^\d+ more; name", plain[-1], re.M)
+    if columns >= 80:
+        assert "\u2588" in plain[-1], "sparklines"
+    assert re.search(rf"^average +{pair.b.dev} ", end, re.M)
+
+
 def numbers(text):
     """Every number that stands alone in rows of an interface v0."""
     rows = [line for line in text.splitlines() if re.search(r"\bv0\b", line)]
