@@ -133,6 +133,16 @@ static int one_target(struct nd_sockperf_line *l, struct nd_err *err)
 	return nd_sockperf_show(l, shown, l->port, l->n.tcp, err);
 }
 
+static void place(struct nd_plan *plan, struct nd_list targets)
+{
+	const struct nd_target *t = targets.v;
+
+	plan->targets = targets;
+	plan->host = t->host;
+	plan->port = plan->data_port = t->port;
+	plan->af = ND_AF_ANY;
+}
+
 static int fill_addresses(struct nd_sockperf_line *l, struct nd_err *err)
 {
 	struct nd_plan *plan = l->plan;
@@ -148,10 +158,7 @@ static int fill_addresses(struct nd_sockperf_line *l, struct nd_err *err)
 		t[i].flows = l->n.mode == ND_SP_SERVER ? 0 : ND_MAX(l->n.threads, 1);
 	for (uint64_t i = 0; i < l->targets.n; i++)
 		l->multicast.wanted |= t[i].host && is_group(t[i].host);
-	plan->targets = l->targets;
-	plan->host = t->host;
-	plan->port = plan->data_port = t->port;
-	plan->af = ND_AF_ANY;
+	place(plan, l->targets);
 	plan->source_port = l->client_port;
 	if (l->client_address && nd_strv_add(&plan->arena, &plan->bind, l->client_address) < 0)
 		return nd_fail(err, -ENOMEM, "out of memory");
@@ -301,17 +308,56 @@ static void fill_playback(struct nd_sockperf_line *l)
 	l->plan->duration_ns = ND_MIN(v[n - 1].at_ns + COUNT_LIMIT_NS, ND_MAX_NS);
 }
 
+static bool is_mixed(const struct nd_sockperf_line *l)
+{
+	return l->streams && l->streams < l->targets.n;
+}
+
+static void fill_face(struct nd_sockperf_line *l)
+{
+	struct nd_plan *plan = l->plan;
+
+	plan->verb = l->n.mode == ND_SP_SERVER ? ND_VERB_RECEIVE : ND_VERB_STREAM;
+	plan->workloads = plan->workload_list.n = 1;
+	plan->dialect = "sockperf";
+	plan->face_table = &nd_sockperf_table;
+	plan->out.format = "sockperf";
+}
+
+/* A server's lines of TCP: a plan of their own beside that of the others. */
+static int fill_twin(struct nd_sockperf_line *l, struct nd_err *err)
+{
+	struct nd_sockperf_line half = *l;
+	struct nd_target *t = l->targets.v;
+
+	half.plan = l->plan->twin = nd_arena_alloc(&l->plan->arena, 1, sizeof(*half.plan));
+	if (!half.plan)
+		return nd_fail(err, -ENOMEM, "out of memory");
+	nd_plan_init(half.plan);
+	half.n.tcp = true;
+	half.multicast.wanted = false;
+	place(half.plan, (struct nd_list){ t, l->streams });
+	fill_how(&half);
+	fill_sockopts(&half);
+	fill_server(&half);
+	fill_face(&half);
+	half.plan->face = &l->n; /* one report for both */
+	l->targets = (struct nd_list){ t + l->streams, l->targets.n - l->streams };
+	l->streams = 0;
+	place(l->plan, l->targets);
+	return 0;
+}
+
 int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err)
 {
 	struct nd_plan *plan = l->plan;
 	int r = fill_addresses(l, err);
 
+	if (r == 0 && is_mixed(l) && l->n.mode == ND_SP_SERVER)
+		r = fill_twin(l, err);
 	if (r < 0)
 		return r;
-	if (l->streams && l->streams < l->targets.n && l->n.mode == ND_SP_SERVER)
-		return nd_fail(err, -EINVAL,
-			       "-f: lines of TCP and of UDP in one file need two servers");
-	if (l->streams && l->streams < l->targets.n && l->n.mode == ND_SP_PLAYBACK)
+	if (is_mixed(l) && l->n.mode == ND_SP_PLAYBACK)
 		return nd_fail(err, -EINVAL, "-f: a playback goes to TCP or to UDP, not to both");
 	if (l->streams && l->multicast.wanted)
 		return nd_fail(err, -EINVAL, "-f: lines of TCP and groups of UDP need two clients");
@@ -323,14 +369,10 @@ int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err)
 		fill_client(l);
 	if (l->n.mode == ND_SP_PLAYBACK)
 		fill_playback(l);
-	plan->workloads = plan->workload_list.n = 1;
-	if (l->streams && l->streams < l->targets.n)
-		split(l);
-	plan->verb = l->n.mode == ND_SP_SERVER ? ND_VERB_RECEIVE : ND_VERB_STREAM;
-	plan->dialect = "sockperf";
+	fill_face(l);
 	plan->face = &l->n;
-	plan->face_table = &nd_sockperf_table;
-	plan->out.format = "sockperf";
+	if (is_mixed(l))
+		split(l);
 	return 0;
 }
 

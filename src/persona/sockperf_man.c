@@ -39,7 +39,6 @@ static const char differs[] =
 	"Of an option that is given twice, the later one counts.\n"
 	"With\n.B \\-\\-daemonize\nthe command returns when ports or connections are open, or could not be had, which its exit "
 	"code tells.\nFrom then on standard output is closed: of a client only\n.B \\-\\-full\\-log\nis left.\n"
-	"A feed file of a server is all TCP or all UDP.\n"
 	"Unix sockets, TLS and the options of network cards' own libraries are refused.\n";
 
 static const char rest[] =

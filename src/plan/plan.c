@@ -33,6 +33,7 @@ void nd_plan_done(struct nd_plan *plan)
 		nd_plan_done(plan->tries[i]);
 	for (uint64_t i = 0; plan->serve.also_plan && i < plan->serve.also.n; i++)
 		nd_plan_done(plan->serve.also_plan[i]); /* NULL where reading stopped before */
+	nd_plan_done(plan->twin);
 	nd_arena_done(&plan->arena);
 }
 

@@ -301,6 +301,7 @@ struct nd_plan {
 	const char *interrupts;  /* count interrupts of lines with this text; NULL: none */
 	const char *counted_nic; /* count packets of this interface; NULL: the test's own */
 	struct nd_exits exits;   /* never travels */
+	struct nd_plan *twin;    /* owned: a receiver's ports of its other transport; NULL */
 	bool daemon;             /* goes to the background once ports or flows are open */
 
 	bool wants_datagram_bytes; /* a datagram workload waits for nd_plan_set_datagram() */

@@ -230,6 +230,29 @@ def test_addresses_take_turns(net, netdyno, serve, tmp_path):
     assert abs(handled[1] - 2 * handled[0]) <= 4 and abs(sum(handled) - sent) <= 4
 
 
+def test_one_server_of_both_protocols(net, netdyno, tmp_path):
+    """Lines of TCP and of UDP in a server's file: each is answered, and its report counts all of them."""
+    ports = [net.b.free_port() for _ in range(3)]
+    feed = tmp_path / "feed"
+    feed.write_text(f"T:{net.b.ip4}:{ports[0]}\nU:{net.b.ip4}:{ports[1]}\nT:{net.b.ip4}:{ports[2]}\n")
+    server = net.b.spawn([netdyno, "sockperf", "sr", "-f", feed, "-g"])
+    server.wait_line("to block on socket", 10.0 * slow(), "stdout")
+    proc = net.a.spawn([netdyno, "sockperf", "pp", "-f", feed, "-t", "1"])
+    ended(proc, within=20.0)
+    sent = number(r"SentMessages=(\d+)", proc.stdout)
+    assert number(r"ReceivedMessages=(\d+)", proc.stdout) > 10
+    text = stop(server)
+    assert re.search(r"\[ 0\] IP = .* # TCP\n\[ 1\] IP = .* # UDP\n\[ 2\] IP = .* # TCP\n", text), text
+    assert text.count("Starting new session") == text.count("Summary: Total Dropped/OOO:") == 1, text
+    assert 0 <= sent - number(r"Total (\d+) messages received and handled", text) <= 3
+    server = net.b.spawn([netdyno, "sockperf", "sr", "-f", feed])
+    server.wait_line("to block on socket", 10.0 * slow(), "stdout")
+    second = net.b.spawn([netdyno, "sockperf", "sr", "-f", feed])
+    ended(second, code=1, within=20.0)
+    assert "Address already in use" in second.stdout
+    stop(server)
+
+
 def test_an_address_that_ends_gives_its_turn_away(net, netdyno, serve, tmp_path):
     (gone, first), (stays, second) = serve("--tcp"), serve("--tcp")
     feed = tmp_path / "feed"

@@ -297,8 +297,16 @@ static void takes_both_kinds(void **state)
 	assert_string_equal(l.n->addresses.v[0], "IP = 192.0.2.1       PORT =     1 # UDP");
 	assert_string_equal(l.n->addresses.v[1], "IP = 192.0.2.2       PORT =     2 # TCP");
 	done(&l);
-	assert_true(read_line(&l, "sr -f FEED") < 0);
-	assert_string_equal(l.err.text, "-f: lines of TCP and of UDP in one file need two servers");
+	assert_int_equal(read_line(&l, "sr -f FEED --tcp-avoid-nodelay"), ND_NEXT_RUN);
+	assert_string_equal(l.plan.workload[0].transport, "udp");
+	assert_int_equal(l.plan.targets.n, 1);
+	assert_non_null(l.plan.twin);
+	assert_string_equal(l.plan.twin->workload[0].transport, "tcp");
+	assert_int_equal(l.plan.twin->targets.n, 2);
+	assert_int_equal(l.plan.twin->port, 2);
+	assert_false(l.plan.twin->sock.nodelay);
+	assert_ptr_equal(l.plan.twin->face, l.plan.face);
+	assert_int_equal(l.n->addresses.n, 3);
 	done(&l);
 	write_feed("T:192.0.2.2:2\nT:192.0.2.2:2\n");
 	assert_int_equal(read_line(&l, "sr -f FEED"), ND_NEXT_RUN);
