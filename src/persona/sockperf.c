@@ -359,8 +359,6 @@ int nd_sockperf_fill(struct nd_sockperf_line *l, struct nd_err *err)
 		return r;
 	if (is_mixed(l) && l->n.mode == ND_SP_PLAYBACK)
 		return nd_fail(err, -EINVAL, "-f: a playback goes to TCP or to UDP, not to both");
-	if (l->streams && l->multicast.wanted)
-		return nd_fail(err, -EINVAL, "-f: lines of TCP and groups of UDP need two clients");
 	fill_how(l);
 	fill_sockopts(l);
 	if (l->n.mode == ND_SP_SERVER)

@@ -59,6 +59,13 @@ static int judge_xfer(const char *name, const struct nd_xfer *x, const struct nd
 	return 0;
 }
 
+/* A tool's plan of both transports: a way for the one says nothing about the other. */
+static bool is_for_other(const struct nd_plan *plan, const char *name, bool sends, bool datagram)
+{
+	return plan->face && plan->workloads > 1 && !nd_xfer_find(name, sends, datagram) &&
+	       nd_xfer_find(name, sends, !datagram);
+}
+
 /* How one direction of a lane moves. */
 static int pick_xfer(const struct nd_plan *plan, bool sends, const struct nd_lane *l,
 		     const struct nd_xfer **ret, struct nd_err *err)
@@ -66,7 +73,7 @@ static int pick_xfer(const struct nd_plan *plan, bool sends, const struct nd_lan
 	const char *name = sends ? plan->tx : plan->rx;
 	bool datagram = nd_is_datagram(l);
 
-	if (strcmp(name, "auto") == 0)
+	if (strcmp(name, "auto") == 0 || is_for_other(plan, name, sends, datagram))
 		name = auto_xfer(plan, sends, l);
 	if (plan->stamper == ND_STAMPER_KERNEL && l->load->round_trips)
 		name = "stamped copy";

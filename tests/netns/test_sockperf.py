@@ -253,6 +253,21 @@ def test_one_server_of_both_protocols(net, netdyno, tmp_path):
     stop(server)
 
 
+@pytest.mark.parametrize("mode", ["pp", "ul --reply-every 10 --mps 1000", "tp --mps 1000"])
+def test_streams_beside_a_group(net, netdyno, tmp_path, mode):
+    """A line of TCP and a group in one file, at both ends: each address has its share of the messages."""
+    feed = tmp_path / "feed"
+    feed.write_text(f"T:{net.b.ip4}:{net.b.free_port()}\nU:{GROUP}:{net.b.free_port()}\n")
+    at = lambda host: ["-f", feed, "--mc-rx-if", host.ip4, "--mc-tx-if", host.ip4]
+    server = net.b.spawn([netdyno, "sockperf", "sr", *at(net.b), "-A", "1"])
+    server.wait_line("to block on socket", 10.0 * slow(), "stdout")
+    proc = net.a.spawn([netdyno, "sockperf", *mode.split(), *at(net.a), "-t", "1"])
+    ended(proc, within=20.0)
+    sent = number(r"(?:SentMessages=|Total of )(\d+)", proc.stdout)
+    handled = number(r"Total (\d+) messages received and handled", stop(server))
+    assert handled > 20 and abs(sent - handled) <= (4 if mode == "pp" else max(4, sent // 10))
+
+
 def test_an_address_that_ends_gives_its_turn_away(net, netdyno, serve, tmp_path):
     (gone, first), (stays, second) = serve("--tcp"), serve("--tcp")
     feed = tmp_path / "feed"

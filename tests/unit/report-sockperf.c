@@ -188,9 +188,7 @@ static void server_begins(void **state)
 		struct nd_sockperf face;
 		const char *want;
 	} rows[] = {
-		{ { .method = "recvfrom",
-		    .addresses = { address, 1 },
-		    .threads = 4 },
+		{ { .method = "recvfrom", .addresses = { address, 1 }, .threads = 4 },
 		  "sockperf: == version #x == \n"
 		  "sockperf: [SERVER] listen on:\n[ 0] A\n"
 		  "sockperf: Warmup stage (sending a few dummy messages)...\n"
