@@ -49,7 +49,7 @@ int nd_datasock_facts(int fd, const struct nd_addr *peer, struct nd_socket_facts
 
 void nd_datasock_tell(const struct nd_plan *plan, const struct nd_sink *sink, int fd)
 {
-	struct nd_socket_facts is;
+	struct nd_socket_facts is = { 0 };
 	struct nd_err err = { 0 };
 	struct nd_progress_event ev = { .what = ND_PROG_SOCKET, .fd = fd };
 
