@@ -430,6 +430,8 @@ static void progress(const struct nd_report_cfg *cfg, const struct nd_progress_e
 	bool connected = ev->what == ND_PROG_CONNECTED;
 	struct nd_nprep f;
 
+	if (ev->what == ND_PROG_LISTENING) /* netserver */
+		nd_str_addf(out, "Starting netserver with host %s\n", ev->text);
 	if (!connected && ev->what != ND_PROG_READY && ev->what != ND_PROG_INTERVAL)
 		return;
 	nd_nprep_open(&f, cfg, NULL);

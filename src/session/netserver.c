@@ -268,13 +268,30 @@ static void on_signal(void *user, int sig)
 	nd_netserver_stop(&s->server, reason);
 }
 
+/* "'IN(6)ADDR_ANY' port '12865' and family AF_UNSPEC", as scripts look for it. */
+static const char *place(const struct alone *s, char *buf, size_t size)
+{
+	static const char *const families[] = {
+		[ND_AF_ANY] = "AF_UNSPEC", [ND_AF_IPV4] = "AF_INET", [ND_AF_IPV6] = "AF_INET6"
+	};
+	const struct nd_plan *p = s->server.plan;
+	const struct nd_netperf *n = nd_netperf_of(p);
+	char last[16] = "";
+
+	if (n && n->last_port > p->port)
+		(void)snprintf(last, sizeof(last), "-%u", (unsigned)n->last_port); /* it fits */
+	(void)snprintf(buf, size, "'%.80s' port '%u%s' and family %s",             /* it fits */
+		       p->serve.listen.n ? p->serve.listen.v[0] : "IN(6)ADDR_ANY",
+		       (unsigned)p->port, last, families[p->af]);
+	return buf;
+}
+
 static void announce(const struct alone *s)
 {
-	char text[32];
-	struct nd_progress_event ev = { .what = ND_PROG_LISTENING, .text = text };
+	char text[160];
+	struct nd_progress_event ev = { .what = ND_PROG_LISTENING,
+					.text = place(s, text, sizeof(text)) };
 
-	(void)snprintf(text, sizeof(text), "port %llu", /* it fits */
-		       (unsigned long long)s->server.plan->port);
 	if (!s->server.once && s->server.sink && s->server.sink->progress)
 		s->server.sink->progress(s->server.sink->user, &ev);
 }
@@ -289,14 +306,10 @@ static int go_to_background(const struct alone *s, struct nd_err *err)
 /* In the words that scripts look for. */
 static int explain(const struct alone *s, int code, struct nd_err *err)
 {
-	static const char *const families[] = {
-		[ND_AF_ANY] = "AF_UNSPEC", [ND_AF_IPV4] = "AF_INET", [ND_AF_IPV6] = "AF_INET6"
-	};
-	const struct nd_plan *p = s->server.plan;
-	const char *host = p->serve.listen.n ? p->serve.listen.v[0] : "IN(6)ADDR_ANY";
+	char text[160];
 
-	return nd_wrap(err, code, "Unable to start netserver with  '%s' port '%llu' and family %s",
-		       host, (unsigned long long)p->port, families[p->af]);
+	return nd_wrap(err, code, "Unable to start netserver with  %s",
+		       place(s, text, sizeof(text)));
 }
 
 static int make_loop(struct alone *s, struct nd_err *err)

@@ -261,6 +261,13 @@ static void tell(size_t i, struct nd_report *report, const struct nd_result *r)
 					.text = cases[i].ipv6 ? "[::1]:12865" : "10.0.0.5:12865" };
 	const struct nd_direction *d = r->directions.n ? r->directions.v : NULL;
 
+	if (cases[i].face.server) {
+		struct nd_progress_event door = { .what = ND_PROG_LISTENING,
+						  .text = "'IN(6)ADDR_ANY' port '12865' and family "
+							  "AF_UNSPEC" };
+
+		assert_int_equal(nd_report_progress(report, &door), 0);
+	}
 	assert_int_equal(nd_report_progress(report, &ev), 0);
 	ev.what = ND_PROG_READY;
 	assert_int_equal(nd_report_progress(report, &ev), 0);

@@ -96,7 +96,8 @@ static void serve(int out, const char *phrase)
 static void start(struct server *s, const char *phrase)
 {
 	unsigned port = 0;
-	char text[64] = "";
+	char text[160] = "";
+	const char *c;
 	int p[2];
 
 	assert_int_equal(pipe(p), 0);
@@ -110,8 +111,9 @@ static void start(struct server *s, const char *phrase)
 	close(p[1]);
 	assert_true(read(p[0], text, sizeof(text) - 1) > 0);
 	close(p[0]);
-	for (const char *c = text; *c; c++)
-		port = *c >= '0' && *c <= '9' ? port * 10 + (unsigned)(*c - '0') : port;
+	c = strstr(text, "port '");
+	for (c = c ? c + 6 : ""; *c >= '0' && *c <= '9'; c++)
+		port = port * 10 + (unsigned)(*c - '0');
 	assert_in_range(port, 1, UINT16_MAX);
 	s->port = (uint16_t)port;
 }
