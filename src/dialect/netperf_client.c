@@ -333,7 +333,7 @@ static void on_down(struct nd_np *d, const struct nd_dialog_event *ev)
 	k->is_up = false;
 	if (k->has_results)
 		return;
-	if (!d->has_result) {
+	if (!d->has_result || !d->is_stopping) { /* half of a result is none, as ever */
 		fail_closed(d, ev->error);
 		return;
 	}
