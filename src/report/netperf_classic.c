@@ -405,7 +405,7 @@ void nd_nprep_more(const struct nd_nprep *f, struct nd_str *out)
 
 static void mss(const struct nd_nprep *f, struct nd_str *out)
 {
-	if (f->banner)
+	if (f->banner && f->verbosity > 0)
 		nd_str_add(out, "Maximum\nSegment\nSize (bytes)\n\n");
 	nd_str_addf(out, "%lld ", LL(f->mss));
 	end_row(f, out);
