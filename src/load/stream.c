@@ -68,6 +68,16 @@ static void next_size(struct stream *s, uint32_t count)
 	s->size_left = (uint32_t)s->sizes[s->size_at].count * s->size_runs;
 }
 
+/* Flows that are paced begin one after the other within the time of a step, so that they do not send all at once and
+ * then, at a low rate, nothing for long. How long after the start this one does. */
+static uint64_t lead_ns(const struct stream *s, const struct nd_load_cfg *cfg)
+{
+	double step_ns = (double)s->message * s->burst * s->pace.ns_per_byte;
+	double lead = step_ns * (double)cfg->flow / (double)ND_MAX(cfg->workload->flows, 1);
+
+	return lead < (double)INT64_MAX ? (uint64_t)lead : INT64_MAX;
+}
+
 static int init(void *state, const struct nd_load_cfg *cfg)
 {
 	struct stream *s = state;
@@ -83,6 +93,7 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	if (cfg->workload->total_bytes)
 		s->left = cfg->bytes;
 	nd_pace_init(&s->pace, cfg->bytes_per_s, ND_MAX_CHUNK_NS);
+	s->pace.next_ns = lead_ns(s, cfg);
 	return 0;
 }
 
@@ -132,7 +143,7 @@ static void next_active(struct stream *s, const struct nd_event *ev, struct nd_s
 {
 	switch (ev->what) {
 	case ND_HAP_START:
-		s->pace.next_ns = ev->now_ns;
+		s->pace.next_ns += ev->now_ns;
 		/* the first piece is small, so that all flows of a worker start together */
 		send_next(s, s->datagram ? s->message : ND_FIRST_BYTES, ev->now_ns, ret);
 		break;

@@ -10,6 +10,7 @@
 #include "result/warn.h"
 
 #define SKEW_RATIO   0.01 /* of the window */
+#define PIECE_S      0.01 /* the longest piece of a paced stream, or burst of datagrams */
 #define WINDOW_RATIO 0.01 /* true length against the one asked for */
 #define CLOCK_RTT_US 10000.0
 
@@ -132,9 +133,24 @@ static void say_drain(const struct nd_subject *s, struct nd_str *out)
 		    NUMBER(s->d->total_received_bytes));
 }
 
+/* Flows that are paced take turns with their first piece: within the time of one. */
+static double meant_skew_s(const struct nd_direction *d)
+{
+	double apart_s = 0;
+
+	if (!d->asked_rate_bps && !d->asked_rate_ops)
+		return 0;
+	if (d->datagram && d->asked_rate_ops)
+		apart_s = (double)d->flows / (double)d->asked_rate_ops;
+	else if (d->datagram)
+		apart_s = 8.0 * (double)d->message_bytes * (double)d->flows /
+			  (double)d->asked_rate_bps;
+	return ND_MAX(apart_s, PIECE_S);
+}
+
 static bool is_skewed(const struct nd_subject *s)
 {
-	return s->d->start_skew_ms / 1e3 > SKEW_RATIO * s->d->window_s;
+	return s->d->start_skew_ms / 1e3 - meant_skew_s(s->d) > SKEW_RATIO * s->d->window_s;
 }
 
 static void say_skew(const struct nd_subject *s, struct nd_str *out)

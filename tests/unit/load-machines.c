@@ -459,6 +459,53 @@ static void pacing_keeps_the_rate(void **state)
 	}
 }
 
+/* clang-format off */
+static const struct { uint64_t message, flows; double bytes_per_s; bool datagram; uint64_t apart_ns; } starts[] = {
+	{ 64 << 10, 100, 12500,    true,  52428800 },      /* 5.24288 s for each datagram of a flow */
+	{ 1400,     4,   1.4e6,    true,  MS / 4 },
+	{ 100,      8,   5e6,      true,  MS / 8 },        /* bursts of 50 */
+	{ 1 << 20,  5,   1e6,      false, 2 * MS },        /* pieces of 10 ms */
+	{ 1400,     1,   1.4e6,    true,  0 },
+	{ 1400,     50,  0,        true,  0 },             /* as fast as it goes: together */
+	{ 1 << 20,  50,  0,        false, 0 },
+};
+
+/* clang-format on */
+
+/* All flows of a workload send their first messages evenly over the time that each takes for one. */
+static void paced_flows_take_turns(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(starts); i++) {
+		struct nd_workload wl = { .message_bytes = starts[i].message,
+					  .flows = starts[i].flows };
+		const struct nd_load *load = nd_load_find("stream");
+
+		for (uint64_t flow = 0; flow < starts[i].flows; flow++) {
+			struct nd_load_cfg cfg = { .workload = &wl,
+						   .active = true,
+						   .flow = flow,
+						   .bytes_per_s = starts[i].bytes_per_s,
+						   .batch_max = 64,
+						   .datagram = starts[i].datagram };
+			struct nd_event ev = { .what = ND_HAP_START, .now_ns = S };
+			_Alignas(64) uint8_t place[256] = { 0 };
+			struct nd_step step;
+			struct nd_note note;
+			uint64_t want = S + flow * starts[i].apart_ns;
+
+			assert_true(load->state_bytes <= sizeof(place));
+			assert_int_equal(load->init(place, &cfg), 0);
+			load->next(place, &ev, &step, &note);
+			assert_int_equal(step.op, ND_OP_SEND);
+			if (starts[i].bytes_per_s > 0)
+				assert_in_range(step.at_ns, want - 2, want + 2);
+			else
+				assert_int_equal(step.at_ns, 0);
+		}
+	}
+}
+
 static void pacing_bounds_credit(void **state)
 {
 	struct nd_pace p;
@@ -551,9 +598,10 @@ static void says_what_repeats(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(follows_scripts),       cmocka_unit_test(totals_are_exact),
-		cmocka_unit_test(pacing_keeps_the_rate), cmocka_unit_test(pacing_bounds_credit),
-		cmocka_unit_test(finds_by_name),         cmocka_unit_test(says_what_repeats),
+		cmocka_unit_test(follows_scripts),        cmocka_unit_test(totals_are_exact),
+		cmocka_unit_test(pacing_keeps_the_rate),  cmocka_unit_test(pacing_bounds_credit),
+		cmocka_unit_test(paced_flows_take_turns), cmocka_unit_test(finds_by_name),
+		cmocka_unit_test(says_what_repeats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -580,6 +580,38 @@ static void test_warnings(void **state)
 	}
 }
 
+/* Flows that take turns are meant to begin apart; more than that is a warning as ever. */
+static void test_meant_skew(void **state)
+{
+	static const struct {
+		uint64_t rate_bps, rate_ops;
+		bool datagram, warns;
+	} rows[] = {
+		{ 0, 0, true, true },          { 10000000, 0, true, false },
+		{ 1000000000, 0, true, true }, { 0, 400, true, false },
+		{ 0, 4000, true, true },       { 10000000, 0, false, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_direction *d;
+		struct nd_result r;
+
+		fix_make(&fix_tcp, &r);
+		bend_skew(&r);
+		(void)join(&fix_tcp, &r);
+		d = r.directions.v;
+		d->datagram = rows[i].datagram;
+		d->message_bytes = 60000;
+		d->flows = 100;
+		d->asked_rate_bps = rows[i].rate_bps;
+		d->asked_rate_ops = rows[i].rate_ops;
+		assert_int_equal(nd_result_warn(&r), 0);
+		assert_int_equal(sentence_of(&r, "start_skew") != NULL, rows[i].warns);
+		nd_result_done(&r);
+	}
+}
+
 static void test_good_run(void **state)
 {
 	struct nd_result r;
@@ -618,7 +650,8 @@ int main(void)
 		cmocka_unit_test(test_same_host),       cmocka_unit_test(test_machine_told_once),
 		cmocka_unit_test(test_lost_peer),       cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_ragged_rows),     cmocka_unit_test(test_warnings),
-		cmocka_unit_test(test_good_run),        cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_meant_skew),      cmocka_unit_test(test_good_run),
+		cmocka_unit_test(test_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
