@@ -237,7 +237,9 @@ void nd_text_search(struct nd_str *out, const struct nd_search *s)
 			     !strcmp(s->limit, "sender")  ? "the sender"
 			     : !strcmp(s->limit, "asked") ? "what was asked for"
 							  : s->limit);
-	if (s->confidence)
+	if (s->confidence && !strcmp(s->confidence, "sender-limited"))
+		nd_line_item(&l, "; ", "sender-limited: more may pass");
+	else if (s->confidence)
 		nd_line_item(&l, "; ", "confidence %s", s->confidence);
 	nd_line_end(&l);
 	nd_text_table(out, &nd_trial_table, &s->trials);

@@ -75,7 +75,7 @@ static const struct nd_field search_rows[] = {
 	ND_STR(S, limit, COLUMN, "limit", "loss; sender: it goes no faster; asked: --rate or -b was the end."),
 	ND_STR(S, confidence, COLUMN, "confidence",
 	       "high: all trials agree; medium: some rate both passed and failed; low: re-tests failed, or the search "
-	       "ran out of trials."),
+	       "ran out of trials; sender-limited: re-tests passed at what the sender came to, more may pass."),
 	ND_LIST(S, trials, 0, NULL, "All trials, in their order.", &nd_trial_table),
 	ND_ROWS_END
 };

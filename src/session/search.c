@@ -49,7 +49,7 @@ static void aim(struct nd_hunt *h, enum nd_hunt_phase phase, double asked_per_s)
 
 static void retest(struct nd_hunt *h)
 {
-	h->retests = h->retests_passed = 0;
+	h->retests = h->retests_passed = h->retests_reached = 0;
 	memset(h->best, 0, sizeof(h->best));
 	h->best[0] = h->passed_per_s;
 	aim(h, ND_HUNT_RETEST, h->passed_asked);
@@ -169,6 +169,7 @@ static void confirm(struct nd_hunt *h, const struct nd_hunt_trial *t)
 {
 	double rate = nd_hunt_reached(t) ? t->asked_per_s : t->offered_per_s, lower;
 
+	h->retests_reached += nd_hunt_reached(t);
 	if (rate < h->passed_per_s)
 		h->sender_limited = !has_stalled(h, t);
 	for (unsigned i = 0; i <= ND_SEARCH_RETESTS; i++) {
@@ -258,6 +259,8 @@ const char *nd_hunt_confidence(const struct nd_hunt *h)
 		return "low";
 	if (h->broken)
 		return "low";
+	if (h->sender_limited || h->retests_reached < ND_SEARCH_RETESTS)
+		return "sender-limited";
 	return h->disagreements || h->retests > h->retests_passed ? "medium" : "high";
 }
 

@@ -43,8 +43,9 @@ struct nd_hunt {
 	double fastest_per_s;               /* that the sender ever came to */
 	unsigned trials, passes, fails;     /* the last two: of the rate in hand */
 	unsigned stalls; /* trials in a row that the sender held back although it can go so fast */
-	unsigned retests, retests_passed;
-	unsigned doubts; /* failures that were noise */
+	unsigned retests, retests_passed,
+		retests_reached; /* the last: of those passed, at the full rate */
+	unsigned doubts;         /* failures that were noise */
 	unsigned disagreements,
 		broken; /* rates that both passed and failed; that failed their re-tests */
 	bool sender_limited, out_of_trials;
@@ -57,7 +58,8 @@ bool nd_hunt_passes(const struct nd_hunt *h, double lost_ratio);
 bool nd_hunt_reached(const struct nd_hunt_trial *t);
 /** nd_hunt_take() - the trial in hand came to @t: .phase and .asked_per_s are those of the next. */
 void nd_hunt_take(struct nd_hunt *h, const struct nd_hunt_trial *t);
-/** nd_hunt_confidence() - "high", "medium", "low"; NULL: nothing was found. */
+/** nd_hunt_confidence() - "high", "medium", "low", "sender-limited": what confirmed the rate was held back by the
+ * sender, so that a higher one may pass; NULL: nothing was found. */
 const char *nd_hunt_confidence(const struct nd_hunt *h);
 /** nd_hunt_limit() - "loss", "sender", "asked"; NULL: nothing was found. */
 const char *nd_hunt_limit(const struct nd_hunt *h);

@@ -47,7 +47,8 @@ static void tell(const struct trials *t, const struct nd_trial *trial)
 	nd_scaled_text(&text, trial->delivered_per_s, ND_M_RATE);
 	nd_str_add(&text, ", lost ");
 	nd_scaled_text(&text, trial->lost_ratio, ND_M_RATIO);
-	nd_str_addf(&text, ": %s (%s)", trial->passed ? "passed" : "failed", trial->purpose);
+	nd_str_addf(&text, ": %s%s (%s)", trial->passed ? "passed" : "failed",
+		    trial->reached ? "" : ", sender-limited", trial->purpose);
 	ev.text = nd_str_text(&text);
 	sink->progress(sink->user, &ev);
 }

@@ -72,8 +72,8 @@ static const struct {
 	{ "a wide bound",   PATH(500e3, 5000, 0, 0, 0),      0.2,   0,     6100, 6251,  "loss",   "high",   40 },
 	{ "capped above",   PATH(500e3, 5000, 0, 0, 0),      0.001, 20e3,  4900, 5006,  "loss",   "high",   20 },
 	{ "capped below",   PATH(500e3, 5000, 0, 0, 0),      0.001, 3000,  3000, 3000,  "asked",  "high",   3 },
-	{ "a slow sender",  PATH(4000, 5000, 0, 0, 0),       0.001, 0,     4000, 4000,  "sender", "high",   3 },
-	{ "slower still",   PATH(4000, 5000, 0, 0, 0),       0.001, 20e3,  4000, 4000,  "sender", "high",   3 },
+	{ "a slow sender",  PATH(4000, 5000, 0, 0, 0),       0.001, 0,     4000, 4000,  "sender", "sender-limited", 3 },
+	{ "slower still",   PATH(4000, 5000, 0, 0, 0),       0.001, 20e3,  4000, 4000,  "sender", "sender-limited", 3 },
 	{ "just too fast",  PATH(5100, 5000, 0, 0, 0),       0.001, 0,     4940, 5006,  "loss",   "high",   20 },
 	{ "nothing passes", PATH(500e3, 0, 0, 0, 0),         0.001, 0,     0,    0,     NULL,     NULL,     30 },
 	{ "slow",           PATH(500e3, 3, 0, 0, 0),         0.001, 0,     2,    3.01,  "loss",   "high",   40 },
@@ -141,7 +141,47 @@ static void outlives_noise(void **state)
 		if (h.passed_per_s < 0.9 * 4000 || h.passed_per_s > 4000)
 			fail_msg("uneven from %u: %g", skip, h.passed_per_s);
 		assert_string_equal(nd_hunt_limit(&h), "sender");
+		assert_string_equal(nd_hunt_confidence(&h), "sender-limited");
 		assert_int_equal(h.retests, h.retests_passed);
+	}
+}
+
+/* The rate was reached once. Re-tests without loss that come to less do not confirm it. */
+static void slow_retests_confirm_nothing(void **state)
+{
+	static const struct {
+		double share[6]; /* of what is asked that re-tests come to, in turn */
+		const char *confidence;
+	} cases[] = {
+		{ { 1, 1, 1, 1, 1, 1 }, "high" },
+		{ { 0.99, 1, 1, 1, 1, 1 }, "high" },  /* a clock that is off */
+		{ { 0.5, 0.5, 1, 1, 1, 1 }, "high" }, /* held back for a while: tried again */
+		{ { 0.9, 0.9, 0.9, 0.9, 0.9, 0.9 }, "sender-limited" },
+		{ { 1, 0.9, 0.9, 0.9, 0.9, 0.9 }, "sender-limited" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned n = 0;
+		struct nd_hunt h;
+
+		nd_hunt_begin(&h, 0.001, 1000);
+		while (h.phase != ND_HUNT_END) {
+			bool again = h.phase == ND_HUNT_RETEST;
+			struct nd_hunt_trial t = { .asked_per_s = h.asked_per_s,
+						   .offered_per_s = h.asked_per_s };
+
+			if (again)
+				t.offered_per_s *= cases[i].share[n < 6 ? n++ : 5];
+			t.delivered_per_s = t.offered_per_s;
+			nd_hunt_take(&h, &t);
+		}
+		if (strcmp(nd_hunt_confidence(&h), cases[i].confidence) != 0)
+			fail_msg("row %zu: confidence %s, %g", i, nd_hunt_confidence(&h),
+				 h.passed_per_s);
+		assert_true(h.passed_per_s >= 900 && h.passed_per_s <= 1000);
+		if (!strcmp(cases[i].confidence, "high"))
+			assert_true(h.passed_per_s > 989);
 	}
 }
 
@@ -212,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds_the_limit),
 		cmocka_unit_test(outlives_noise),
+		cmocka_unit_test(slow_retests_confirm_nothing),
 		cmocka_unit_test(ends_whatever_comes),
 		cmocka_unit_test(does_without_a_blank_trial),
 	};
