@@ -227,6 +227,11 @@ static bool poll_connect(const struct nd_plan *p)
 	return p->busy_poll_us && nd_plan_connects(p);
 }
 
+static bool map_mptcp(const struct nd_plan *p)
+{
+	return p->mptcp && asks(p->rx, "mmap");
+}
+
 static bool depth_turns(const struct nd_plan *p)
 {
 	return p->depth > 1 && (is_rr(p) || nd_plan_has_datagrams(p));
@@ -300,6 +305,7 @@ static const struct rule tests[] = {
 	{ device_among_others, "-B: a device stands alone" },
 	{ gso_tx,              "--gso and --tx exclude each other" },
 	{ gro_rx,              "--gro and --rx exclude each other" },
+	{ map_mptcp,           "--rx mmap and --mptcp exclude each other: this kind of socket does not do it" },
 	{ gso_tcp,             "--gso needs -u" },
 	{ gro_tcp,             "--gro needs -u" },
 	{ pieces_rr,           "--gso and --gro have no meaning with --shape rr: each message is answered" },

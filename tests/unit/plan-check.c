@@ -115,6 +115,8 @@ ROW(dscp, p->sock.dscp = 64, "--dscp: '64' is outside 0..63")
 ROW(payload, p->payload = ND_PAYLOAD_MAX, "--payload: '6' is outside 0..5")
 ROW(verify, p->verify = true, "--verify needs --payload pattern")
 ROW(mptcp_udp, (p->mptcp = true, w->transport = w[1].transport = "udp"), "--mptcp and -u exclude each other")
+ROW(map_mptcp, (p->mptcp = true, p->rx = "mmap"), "--rx mmap and --mptcp exclude each other: this kind of socket does not do it")
+ROW(trunc_mptcp, (p->mptcp = true, p->rx = "trunc"), NULL)
 ROW(mptcp_beside_udp, (p->mptcp = true, w->transport = "udp"), NULL)
 ROW(both_rates_apart, (w->rate_ops = 1, w[1].rate_bps = 1), NULL)
 ROW(group, (p->group = "a b", p->group_expect = 2, p->group_wait_ns = S), NULL)
@@ -184,6 +186,8 @@ static const struct spoiled *const rows[] = {
 	&row_payload,
 	&row_verify,
 	&row_mptcp_udp,
+	&row_map_mptcp,
+	&row_trunc_mptcp,
 	&row_mptcp_beside_udp,
 	&row_both_rates_apart,
 	&row_group,
