@@ -128,8 +128,7 @@ static int await_some(struct nd_worker *w, uint32_t lacks)
 
 int nd_setup_await(struct nd_worker *w)
 {
-	struct pollfd p[2] = { { .fd = w->wake_fd, .events = POLLIN },
-			       { .fd = w->pair[1], .events = POLLIN } };
+	struct pollfd p = { .fd = w->wake_fd, .events = POLLIN };
 	uint32_t have = 0, wanted = 0;
 	int n = 0;
 
@@ -138,9 +137,9 @@ int nd_setup_await(struct nd_worker *w)
 	for (uint32_t i = 0; i < w->io.flow_count; i++)
 		wanted += w->flows[i].half == 0;
 	while (have < wanted && !nd_worker_stopped(w)) {
-		if (poll(p, 2, n > 0 ? LOOK_SOON_MS : LOOK_MS) < 0 && errno != EINTR)
+		if (poll(&p, 1, n > 0 ? LOOK_SOON_MS : LOOK_MS) < 0 && errno != EINTR)
 			return nd_sysfail(&w->err, "waiting for flows");
-		if (p[0].revents)
+		if (p.revents)
 			nd_worker_drain_wake(w);
 		n = await_some(w, wanted - have);
 		if (n < 0)

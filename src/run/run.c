@@ -225,16 +225,16 @@ static int give_to(struct nd_worker *w, uint64_t flow, int fd, struct nd_err *er
 	bool kept;
 	int e;
 
+	w->handed_n++;
 	if (w->pair[0] >= 0) {
 		e = nd_table_send(w->pair[0], flow, fd);
 		nd_close_p(&fd);
-		wake(w);
+		tell_of_gift(w);
 		return e < 0 ? nd_fail(err, e, "handing flow %llu to its worker",
 				       (unsigned long long)flow)
 			     : 0;
 	}
 	kept = nd_gift_keep(w, flow, fd);
-	w->handed_n++;
 	tell_of_gift(w);
 	if (kept)
 		return 0;
