@@ -17,6 +17,12 @@
 #define PAUSE_NS     (100 * ND_NS_PER_MS)
 #define FRESH_NS     (1 * ND_NS_PER_S) /* a guest that came so lately is on its way in */
 
+/* Connections that come one by one cost a wake-up each, on both CPUs. Behind so many that follow each other closely
+ * those to come gather for a while. */
+#define STREAM_OF 16u
+#define NAP_NS    (500 * ND_NS_PER_US)
+#define CLOSE_NS  (NAP_NS + 200 * ND_NS_PER_US)
+
 /* A listening socket. */
 struct door {
 	struct door *next;
@@ -47,7 +53,9 @@ struct nd_lobby {
 	void *user;
 	uint64_t patience_ns;
 	unsigned max, waiting;
-	bool is_full; /* doors are closed until half of the guests have left */
+	bool is_full;       /* doors are closed until half of the guests have left */
+	unsigned close_n;   /* connections that followed each other closely */
+	uint64_t opened_ns; /* the last time that the door opened for some */
 	struct guest *oldest, *newest;
 	struct door *doors;              /* owned */
 	struct nd_timer *bell, *reopens; /* the oldest guest's time is up; accept again */
@@ -237,6 +245,7 @@ static bool accept_one(struct nd_lobby *b, int listen_fd)
 	if (fd < 0 && is_out_of_resources(errno)) {
 		nd_log(ND_LOG_DEBUG,
 		       "no descriptor for a new connection: accepting again in 100 ms");
+		b->opened_ns = 0; /* it is no stream that has paused */
 		set_doors(b, false);
 		return false;
 	}
@@ -255,6 +264,22 @@ static bool is_crowded(const struct nd_lobby *b)
 	       b->oldest->leaves_ns > nd_now_ns() + b->patience_ns - FRESH_NS;
 }
 
+/* All that were there were taken, @n of them: do more come? */
+static bool is_stream(struct nd_lobby *b, unsigned n)
+{
+	uint64_t now_ns = nd_now_ns(), gap_ns = now_ns - b->opened_ns;
+
+	b->opened_ns = now_ns;
+	b->close_n = n > 0 && gap_ns < CLOSE_NS ? b->close_n + n : 0;
+	return b->close_n >= STREAM_OF;
+}
+
+static void nap(struct nd_lobby *b)
+{
+	set_doors(b, false);
+	nd_timer_set(b->reopens, nd_now_ns() + NAP_NS);
+}
+
 static void on_stream_door(void *user, bool readable, bool writable)
 {
 	struct door *d = user;
@@ -266,10 +291,13 @@ static void on_stream_door(void *user, bool readable, bool writable)
 		if (is_crowded(b)) {
 			set_doors(b, false);
 			b->is_full = true;
-			break;
+			return;
 		}
-		if (!accept_one(b, d->fd))
-			break;
+		if (!accept_one(b, d->fd)) {
+			if (!b->dead && is_stream(b, (unsigned)i))
+				nap(b);
+			return;
+		}
 	}
 }
 

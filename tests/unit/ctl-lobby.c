@@ -295,6 +295,46 @@ static void crowd_does_not_hold_up_a_guest(void **state)
 	close_hall(&h);
 }
 
+/* Guests who come one by one, one a turn of the loop. */
+struct procession {
+	struct hall *h;
+	int *guest;
+	unsigned n, seen, most_at_once;
+};
+
+static void next_guest(void *user)
+{
+	struct procession *p = user;
+
+	p->most_at_once = ND_MAX(p->most_at_once, p->h->welcomes - p->seen);
+	p->seen = p->h->welcomes;
+	if (p->n < GUESTS)
+		p->guest[p->n++] = kit_connect(SOCK_STREAM, &p->h->at);
+	else if (p->h->welcomes == GUESTS)
+		nd_loop_quit(p->h->loop);
+	nd_timer_set(p->h->step, 0);
+}
+
+/* After some who followed each other closely the next ones gather at the door; nobody is left outside. */
+static void a_procession_gathers(void **state)
+{
+	struct hall h = { 0 };
+	struct procession p = { .h = &h, .guest = calloc(GUESTS, sizeof(int)) };
+
+	(void)state;
+	assert_non_null(p.guest);
+	open_hall(&h, 60 * ND_NS_PER_S, 4 * GUESTS);
+	assert_int_equal(nd_timer_new(h.loop, next_guest, &p, &h.step), 0);
+	nd_timer_set(h.step, 0);
+	kit_run(h.loop);
+	assert_int_equal(nd_lobby_waiting(h.lobby), GUESTS);
+	assert_true(p.most_at_once > 1);
+	for (unsigned i = 0; i < GUESTS; i++)
+		(void)close(p.guest[i]);
+	free(p.guest);
+	close_hall(&h);
+}
+
 /* Without descriptors nothing is accepted, nothing spins, and later it goes on. */
 struct shortage {
 	struct hall *h;
@@ -371,6 +411,7 @@ int main(void)
 		cmocka_unit_test(patience_ends),
 		cmocka_unit_test(oldest_leaves_when_full),
 		cmocka_unit_test(crowd_does_not_hold_up_a_guest),
+		cmocka_unit_test(a_procession_gathers),
 		cmocka_unit_test(shortage_of_descriptors_passes),
 		cmocka_unit_test(datagrams_are_claimed),
 	};
