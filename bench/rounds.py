@@ -79,15 +79,16 @@ class Rounds:
         self.keep_void = args.keep_void
         self.deadline = time.monotonic() + args.limit
 
-    def run(self, title, tools, cpus, may_fail=()):
+    def run(self, title, tools, cpus, may_fail=(), wanted=None):
         """tools: label -> function that makes one run and returns its figures, run in this order
         in every round. A round that is void is repeated, up to three times the wanted number in
-        all. A tool of may_fail that fails is left out from then on. Return a record; its .rounds
-        hold label -> figures."""
-        record = {"case": title, "wanted": self.wanted, "rounds": [], "void": [], "failed": {}}
+        all. wanted: rounds, where fewer than asked will do. A tool of may_fail that fails is left
+        out from then on. Return a record; its .rounds hold label -> figures."""
+        wanted = min(wanted or self.wanted, self.wanted)
+        record = {"case": title, "wanted": wanted, "rounds": [], "void": [], "failed": {}}
         tools = dict(tools)
         attempts = 0
-        while len(record["rounds"]) < self.wanted and attempts < 3 * self.wanted:
+        while len(record["rounds"]) < wanted and attempts < 3 * wanted:
             if time.monotonic() > self.deadline:
                 record["stopped"] = "time limit"
                 break
