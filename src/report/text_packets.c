@@ -213,6 +213,40 @@ void nd_text_ledger(struct nd_str *out, const struct nd_direction *d, bool whole
 
 /* ---- the search */
 
+#define SAME_RATE 0.995 /* trials of one rate do not come to it quite alike */
+#define FILLING \
+	0.98 /* of what is offered comes within the window: more than edges of windows explain */
+
+/* The least that came a second in the trials that found the rate; NAN: unknown. */
+static double carried(const struct nd_search *s)
+{
+	const struct nd_trial *t = s->trials.v;
+	double least = (double)NAN;
+
+	for (uint64_t i = 0; i < s->trials.n; i++) {
+		if (t[i].passed && t[i].offered_per_s >= SAME_RATE * s->found_per_s &&
+		    !(t[i].delivered_per_s >= least))
+			least = t[i].delivered_per_s;
+	}
+	return least;
+}
+
+/* What was neither lost nor read in time stood in a queue, which a longer trial would fill. */
+static void put_filling(struct nd_str *out, const struct nd_search *s)
+{
+	double came = carried(s);
+	nd_auto_str rate = { 0 };
+	struct nd_line l;
+
+	if (!isfinite(s->found_per_s) || !(came < FILLING * s->found_per_s))
+		return;
+	l = line_of(out, "");
+	nd_scaled_text(&rate, came, ND_M_RATE);
+	nd_line_item(&l, "", "a queue was filling, %s came in time: a longer --trial finds less",
+		     nd_str_text(&rate));
+	nd_line_end(&l);
+}
+
 void nd_text_search(struct nd_str *out, const struct nd_search *s)
 {
 	struct nd_line l = line_of(out, "Found");
@@ -242,5 +276,6 @@ void nd_text_search(struct nd_str *out, const struct nd_search *s)
 	else if (s->confidence)
 		nd_line_item(&l, "; ", "confidence %s", s->confidence);
 	nd_line_end(&l);
+	put_filling(out, s);
 	nd_text_table(out, &nd_trial_table, &s->trials);
 }
