@@ -373,6 +373,8 @@ static const char *tx_words(const struct nd_run *r, unsigned lane, struct nd_are
 	if (told.tx_refused)
 		nd_str_addf(&out, "copy: one by one, %s was refused (%s)", name,
 			    nd_strerror(-told.tx_refused, words, sizeof(words)));
+	else if (told.tx_segments == 1)
+		nd_str_addf(&out, "%s 1: one by one, two are more than a piece may hold", name);
 	else
 		nd_str_addf(&out, "%s %u: one pass of the stack for up to %u datagrams", name,
 			    told.tx_segments, told.tx_segments);

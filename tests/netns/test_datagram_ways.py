@@ -96,6 +96,12 @@ def test_auto_is_named_and_loses_nothing_unseen(pair, stream_json):
     assert d["loss"]["sent"] == d["loss"]["received"] + d["loss"]["lost"]
 
 
+def test_a_piece_of_one_is_called_so(pair, stream_json):
+    report = run(pair, stream_json, "-u", "-l", 65507, "-n", 20 * 65507, "--rate", 200, "--fragment",
+                 "--gso", 4)
+    assert parts(report)[0]["tx_technique"].startswith("gso 1: one by one, ")
+
+
 @pytest.mark.parametrize("args", [("--gso", "off"), ("-b", "10M"), ("--rate", 1000)],
                          ids=["off", "bitrate", "rate"])
 def test_auto_is_off(pair, stream_json, args):

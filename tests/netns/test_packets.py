@@ -254,6 +254,17 @@ def test_find_rate_finds_a_shaper(pair, packets):
 
 
 @pytest.mark.plain
+def test_find_rate_tells_of_a_queue_that_fills(pair, netdyno):
+    """A queue of a second: what a short trial puts into it is not lost."""
+    pair.a.rate("10mbit", queue_ms=1000)
+    done = pair.a.run([netdyno, "packets", pair.b.ip4, "-p", pair.server.port, "--find-rate", "-l",
+                       1000, "--trial", "500ms", "--rate", 1500, "--sndbuf", "16Mi", "-q"],
+                      timeout=110 * slow())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "a queue was filling, " in done.stdout
+
+
+@pytest.mark.plain
 def test_find_rate_that_nothing_limits(packets):
     search = check_search(packets("--find-rate", "--trial", "300ms", "--rate", 2000))
     assert search["limit"] == "asked" and search["found_per_s"] == 2000
