@@ -60,11 +60,13 @@ static const struct suffix percents[] = {
 };
 
 static const char *const no_tails[]   = { "", NULL };
+static const char *const ops_tails[]  = { "", "/s", "pps", NULL };
 static const char *const byte_tails[] = { "", "B", NULL };
 static const char *const bit_tails[]  = { "", "bit", "bit/s", "bps", NULL };
 
 static const struct unit units[ND_UNIT_MAX] = {
 	[ND_UNIT_COUNT]   = { scales,   no_tails,   1,           "a number such as 1500, 64k or 1Mi" },
+	[ND_UNIT_OPS]     = { scales,   ops_tails,  1,           "a number a second such as 500, 64k or 1Mpps" },
 	[ND_UNIT_BYTES]   = { scales,   byte_tails, 1,           "a size such as 1500, 128Ki or 1.5MB" },
 	[ND_UNIT_BITRATE] = { scales,   bit_tails,  1,           "a rate such as 500M, 2.5G or 10Gbit/s" },
 	[ND_UNIT_TIME_NS] = { times,    no_tails,   ND_NS_PER_S, "a time such as 10, 250ms or 1.5h" },
@@ -221,6 +223,8 @@ int nd_parse_in(const char *name, const char *text, enum nd_unit unit, uint64_t 
 	uint64_t v = 0;
 	int r = nd_parse_number(text, unit, &v);
 
+	if (r == -EINVAL && text[0] == '-' && nd_parse_number(text + 1, unit, &v) == 0)
+		r = -ERANGE; /* a number, and below every limit */
 	if (r == -EINVAL)
 		return nd_fail(err, r, "%s: '%.80s' is not %s", name, text, units[unit].words);
 	if (r == 0 && v >= min && v <= max) {
@@ -230,7 +234,8 @@ int nd_parse_in(const char *name, const char *text, enum nd_unit unit, uint64_t 
 	(void)nd_format_unit(min, unit, low, sizeof(low)); /* returns the buffer */
 	if (max == UINT64_MAX)
 		return nd_fail(err, -ERANGE, "%s: '%.80s' is %s%s", name, text,
-			       r ? "too large" : "below ", r ? "" : low);
+			       r && *text != '-' ? "too large" : "below ",
+			       r && *text != '-' ? "" : low);
 	return nd_fail(err, -ERANGE, "%s: '%.80s' is outside %s..%s", name, text, low,
 		       nd_format_unit(max, unit, high, sizeof(high)));
 }

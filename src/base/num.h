@@ -8,6 +8,7 @@
 
 enum nd_unit {
 	ND_UNIT_COUNT,   /* k M G T = 1000^n, Ki Mi Gi Ti = 1024^n, optional fraction if exact */
+	ND_UNIT_OPS,     /* operations a second: as COUNT, optional /s or pps behind */
 	ND_UNIT_BYTES,   /* as COUNT, optional B behind */
 	ND_UNIT_BITRATE, /* bit/s: as COUNT, optional bit, bit/s, bps behind */
 	ND_UNIT_TIME_NS, /* ns us ms s m h, bare number = seconds; result in ns */

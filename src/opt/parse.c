@@ -105,10 +105,18 @@ bool nd_opt_near(const char *typed, const char *name, unsigned *best)
 	size_t n = strlen(typed);
 	unsigned d = n > 1 && !strncmp(typed, name, n) && name[n] ? 1 : distance(typed, name);
 
-	if (d >= *best || d > 1 + n / 4)
+	if (d >= *best || d > 1 + n / 5)
 		return false;
 	*best = d;
 	return true;
+}
+
+/* Where all options are told. Windows' tool has no such question. */
+static const char *pointer(const struct reader *rd)
+{
+	if (rd->set->grammar == ND_GRAMMAR_WINDOWS)
+		return "";
+	return nd_arena_printf(rd->ctx.arena, "; see %s --help", rd->set->prog) ?: "";
 }
 
 /* @name: what was typed behind the dashes. */
@@ -125,7 +133,7 @@ static int unknown(const struct reader *rd, const char *typed, const char *name)
 	if (best)
 		return nd_fail(rd->ctx.err, -EINVAL, "unknown option '%.80s'; did you mean '%s%s'?",
 			       typed, dashes, best);
-	return nd_fail(rd->ctx.err, -EINVAL, "unknown option '%.80s'", typed);
+	return nd_fail(rd->ctx.err, -EINVAL, "unknown option '%.80s'%s", typed, pointer(rd));
 }
 
 static const struct nd_opt *find_letter(const struct reader *rd, char c)
@@ -263,12 +271,13 @@ static int unknown_letter(const struct reader *rd, const char *word, char c)
 	size_t n = strcspn(word + 1, "=");
 
 	if (c < '!' || c > '~')
-		return nd_fail(rd->ctx.err, -EINVAL, "unknown option '%.80s'", word);
+		return nd_fail(rd->ctx.err, -EINVAL, "unknown option '%.80s'%s", word, pointer(rd));
 	if (has_long(rd->set, word + 1, n))
 		return nd_fail(rd->ctx.err, -EINVAL,
 			       "unknown option '%.80s'; did you mean '-%.80s'?", word, word);
-	return nd_fail(rd->ctx.err, -EINVAL, "unknown option '-%c'%s%.80s%s", c,
-		       word[2] ? " in '" : "", word[2] ? word : "", word[2] ? "'" : "");
+	return nd_fail(rd->ctx.err, -EINVAL, "unknown option '-%c'%s%.80s%s%s", c,
+		       word[2] ? " in '" : "", word[2] ? word : "", word[2] ? "'" : "",
+		       pointer(rd));
 }
 
 /* -x, -x5, -xyz for flags; @word with its dash. */

@@ -6,8 +6,8 @@
 #include "opt/int.h"
 
 static const char *const unit_words[ND_UNIT_MAX] = {
-	[ND_UNIT_COUNT] = "N",      [ND_UNIT_BYTES] = "SIZE",      [ND_UNIT_BITRATE] = "RATE",
-	[ND_UNIT_TIME_NS] = "TIME", [ND_UNIT_PERCENT] = "PERCENT",
+	[ND_UNIT_COUNT] = "N",      [ND_UNIT_OPS] = "N",        [ND_UNIT_BYTES] = "SIZE",
+	[ND_UNIT_BITRATE] = "RATE", [ND_UNIT_TIME_NS] = "TIME", [ND_UNIT_PERCENT] = "PERCENT",
 };
 
 /* What every face understands; .min is what nd_opt_parse() returns. */

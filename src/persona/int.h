@@ -19,6 +19,10 @@ bool nd_persona_generate(const char *what, struct nd_str *out);
  * sentence that names the options. */
 int nd_persona_judge_ways(const struct nd_plan *plan, bool datagram, struct nd_err *err);
 
+/** nd_persona_judge_host() - is @host, as typed, a name or an address? @err: a sentence, which tells where a port
+ * belongs. */
+int nd_persona_judge_host(const char *host, struct nd_err *err);
+
 /** nd_persona_parse_load() - the value of --load. */
 int nd_persona_parse_load(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx);
 

@@ -32,7 +32,7 @@ static int read_number(const char *name, const char *text, struct nd_asked_load 
 				   load->packets ? ND_MAX_DATAGRAM : ND_MAX_MESSAGE, &load->bytes,
 				   err);
 	if (load->packets)
-		return nd_parse_in(name, text, ND_UNIT_COUNT, 1, MAX_LOAD_OPS, &load->rate, err);
+		return nd_parse_in(name, text, ND_UNIT_OPS, 1, MAX_LOAD_OPS, &load->rate, err);
 	return nd_parse_in(name, text, ND_UNIT_BITRATE, MIN_LOAD_BPS, MAX_LOAD_BPS, &load->rate,
 			   err);
 }

@@ -262,8 +262,11 @@ int nd_persona_irq_settle(struct nd_plan *plan, void *target, const struct nd_st
 
 	(void)plan; /* everything is in its face */
 	if (action < 0)
-		return nd_fail(err, -EINVAL, "'%.80s' is none of show, spread, restore",
-			       operands->v[0]);
+		return nd_fail(err, -EINVAL, "'%.80s' is none of show, spread, restore%s",
+			       operands->v[0],
+			       nd_enum_find(actions, operands->v[1]) < 0
+				       ? ""
+				       : ": the interface stands behind it");
 	ask->action = (enum nd_irq_action)action;
 	ask->name = operands->v[1];
 	if (!*ask->name || strchr(ask->name, '/'))

@@ -273,6 +273,13 @@ static const struct nd_opt udp_rows[] = {
 	{ 0 }
 };
 
+/* For packets nothing else is sent: said all the same by people who come from other tools. */
+static const struct nd_opt packets_udp_rows[] = {
+	{ .letter = 'u', .name = "udp", .type = ND_OPT_FLAG, AT(bool, ask.udp), .hidden = true,
+	  .help = "datagrams, as always" },
+	{ 0 }
+};
+
 static const struct nd_opt way_rows[] = {
 	{ .letter = 'R', .name = "reverse", .type = ND_OPT_FLAG, AT(bool, ask.reverse),
 	  .common = true, .help = "the server sends" },
@@ -282,7 +289,7 @@ static const struct nd_opt way_rows[] = {
 	  RATE_AT(ask.bps), .min = 1000, .max = MAX_BPS,
 	  .common = true, .help = "payload bit/s over all flows, or of each",
 	  .more = "The rate of each direction. A chunk is never more than 10 ms of it." },
-	{ .name = "rate", .type = ND_OPT_RATE, .unit = ND_UNIT_COUNT,
+	{ .name = "rate", .type = ND_OPT_RATE, .unit = ND_UNIT_OPS,
 	  RATE_AT(ask.ops), .min = 1, .max = MAX_OPS, .help = "messages per second over all flows, or of each" },
 	{ 0 }
 };
@@ -552,7 +559,7 @@ static const struct nd_opt latency_rows[] = {
 	  .common = true, .help = "requests of a flow that may wait for answers",
 	  .more = "A closed loop: the next request waits for an answer, so that a stall delays one request, and all that would "
 		  "have followed are missing. Its figures are service times." },
-	{ .name = "rate", .type = ND_OPT_RATE, .unit = ND_UNIT_COUNT,
+	{ .name = "rate", .type = ND_OPT_RATE, .unit = ND_UNIT_OPS,
 	  RATE_AT(ask.ops), .min = 1, .max = MAX_OPS,
 	  .common = true, .help = "requests per second over all flows, or of each",
 	  .more = "An open loop: requests go by a schedule, answered or not. An answer is set against the instant at which its "
@@ -613,10 +620,10 @@ static const struct nd_opt *const stream_arrays[] = {
 };
 
 static const struct nd_opt *const packets_arrays[] = {
-	time_rows,    total_rows,  flow_rows,     way_rows,    packet_rows,
-	edge_rows,    group_rows,  port_rows,     where_rows,  client_rows,
-	payload_rows, socket_rows, datagram_rows, worker_rows, engine_rows,
-	moving_rows,  wait_rows,   format_rows,   output_rows, NULL,
+	time_rows,     total_rows,       flow_rows,   way_rows,    packet_rows,  edge_rows,
+	group_rows,    port_rows,        where_rows,  client_rows, payload_rows, socket_rows,
+	datagram_rows, worker_rows,      engine_rows, moving_rows, wait_rows,    format_rows,
+	output_rows,   packets_udp_rows, NULL,
 };
 
 static const struct nd_opt *const connect_arrays[] = {
@@ -865,20 +872,26 @@ static int settle_serve(struct nd_plan *plan, void *target, const struct nd_strv
 static int settle_stream(struct nd_plan *plan, void *target, const struct nd_strv *operands,
 			 struct nd_err *err)
 {
+	int r;
+
 	(void)target; /* the plan */
 	plan->host = operands->v[0];
-	if (!*plan->host)
-		return nd_fail(err, -EINVAL, "HOST is empty");
+	r = nd_persona_judge_host(plan->host, err);
+	if (r < 0)
+		return r;
 	return nd_persona_judge_ways(plan, plan->ask.udp, err);
 }
 
 static int settle_latency(struct nd_plan *plan, void *target, const struct nd_strv *operands,
 			  struct nd_err *err)
 {
+	int r;
+
 	(void)target; /* the plan */
 	plan->host = operands->v[0];
-	if (!*plan->host)
-		return nd_fail(err, -EINVAL, "HOST is empty");
+	r = nd_persona_judge_host(plan->host, err);
+	if (r < 0)
+		return r;
 	plan->tx = plan->rx = "auto"; /* it has no words for them */
 	if (plan->stamper == ND_STAMPER_KERNEL &&
 	    (!strcmp(plan->engine, "uring") || !strcmp(plan->engine, "null")))
@@ -894,6 +907,7 @@ static int settle_packets(struct nd_plan *plan, void *target, const struct nd_st
 			  struct nd_err *err)
 {
 	uint64_t i, ppm = 0;
+	int r;
 
 	(void)target; /* the plan */
 	plan->host = operands->v[0];
@@ -912,9 +926,8 @@ static int settle_packets(struct nd_plan *plan, void *target, const struct nd_st
 			       operands->v[i]);
 	if (operands->n == 2)
 		plan->find.loss_ppm = ppm;
-	if (!*plan->host)
-		return nd_fail(err, -EINVAL, "HOST is empty");
-	return nd_persona_judge_ways(plan, true, err);
+	r = nd_persona_judge_host(plan->host, err);
+	return r < 0 ? r : nd_persona_judge_ways(plan, true, err);
 }
 
 static const struct nd_face faces[] = {

@@ -196,23 +196,6 @@ static int unknown_verb(const struct nd_persona *p, const char *word, struct nd_
 	return nd_fail(err, -EINVAL, "unknown verb '%.80s'; %s --help lists them", word, p->name);
 }
 
-/* netdyno help [VERB] */
-static int read_help(const struct nd_persona *p, const char *verb, struct nd_str *out,
-		     struct nd_err *err)
-{
-	const struct nd_face *face;
-
-	if (!verb) {
-		nd_persona_overview(out);
-		return ND_NEXT_PRINT;
-	}
-	face = find_face(p, verb);
-	if (!face)
-		return unknown_verb(p, verb, err);
-	nd_opt_help(face->set, true, out);
-	return ND_NEXT_PRINT;
-}
-
 /* netdyno help ntttcp: as ntttcp --help. */
 static int read_help_of_tool(char *tool, struct nd_plan *plan, struct nd_str *out,
 			     struct nd_err *err)
@@ -224,6 +207,25 @@ static int read_help_of_tool(char *tool, struct nd_plan *plan, struct nd_str *ou
 	return nd_persona_read(2, argv, plan, out, err);
 }
 
+/* What netdyno help [VERB] and netdyno --help [VERB] print; @verb NULL: all verbs. */
+static int read_help(char *verb, struct nd_plan *plan, struct nd_str *out, struct nd_err *err)
+{
+	const struct nd_persona *own = personas[0], *tool = verb ? nd_persona_find(verb) : own;
+	const struct nd_face *face;
+
+	if (!verb || tool == own || !strcmp(verb, "help")) {
+		nd_persona_overview(out);
+		return ND_NEXT_PRINT;
+	}
+	if (tool)
+		return read_help_of_tool(verb, plan, out, err);
+	face = find_face(own, verb);
+	if (!face)
+		return unknown_verb(own, verb, err);
+	nd_opt_help(face->set, true, out);
+	return ND_NEXT_PRINT;
+}
+
 /* Options where the verb belongs. */
 static int read_top(int argc, char **argv, struct nd_plan *plan, struct nd_str *out,
 		    struct nd_err *err)
@@ -232,12 +234,12 @@ static int read_top(int argc, char **argv, struct nd_plan *plan, struct nd_str *
 	struct top top = { 0 };
 	int r = nd_opt_parse(&top_set, argc, argv, &top, &plan->arena, &operands, err);
 
-	if (r == ND_OPT_VERSION)
+	if (r == ND_OPT_VERSION) {
 		nd_persona_version(out);
-	else if (r > 0)
-		nd_persona_overview(out);
-	if (r > 0)
 		return ND_NEXT_PRINT;
+	}
+	if (r > 0)
+		return read_help(argc > 2 ? argv[2] : NULL, plan, out, err);
 	if (r < 0)
 		return nd_wrap(err, r, "the verb comes first");
 	if (!top.generator)
@@ -291,13 +293,16 @@ int nd_persona_read(int argc, char **argv, struct nd_plan *plan, struct nd_str *
 		nd_persona_overview(out);
 		return nd_fail(err, -EINVAL, "a verb is missing");
 	}
+	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "-V")) {
+		nd_persona_version(out);
+		return ND_NEXT_PRINT;
+	}
 	if (nd_persona_dashes(argv[1], NULL) != argv[1])
 		return read_top(argc, argv, plan, out, err);
-	if (!strcmp(argv[1], "help") && argc > 2 && nd_persona_find(argv[2]) &&
-	    nd_persona_find(argv[2]) != own)
-		return read_help_of_tool(argv[2], plan, out, err);
+	if (!strcmp(argv[1], "help") && argc > 3)
+		return nd_fail(err, -EINVAL, "help: '%.80s' is one word too many", argv[3]);
 	if (!strcmp(argv[1], "help"))
-		return read_help(p, argc > 2 ? argv[2] : NULL, out, err);
+		return read_help(argc > 2 ? argv[2] : NULL, plan, out, err);
 	face = find_face(p, argv[1]);
 	if (!face)
 		return unknown_verb(p, argv[1], err);

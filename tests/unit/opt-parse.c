@@ -203,12 +203,12 @@ static const struct parse_case gnu[] = {
 	{ { "--tiem" }, -EINVAL, "unknown option '--tiem'; did you mean '--time'?" },
 	{ { "--tiem=4" }, -EINVAL, "unknown option '--tiem'; did you mean '--time'?" },
 	{ { "--udpp" }, -EINVAL, "unknown option '--udpp'; did you mean '--udp'?" },
-	{ { "--completely-different" }, -EINVAL, "unknown option '--completely-different'" },
-	{ { "--secre", "x" }, -EINVAL, "unknown option '--secre'" },
+	{ { "--completely-different" }, -EINVAL, "unknown option '--completely-different'; see prog --help" },
+	{ { "--secre", "x" }, -EINVAL, "unknown option '--secre'; see prog --help" },
 	{ { "-time", "5" }, -EINVAL, "unknown option '-time'; did you mean '--time'?" },
 	{ { "-udp" }, -EINVAL, "unknown option '-udp'; did you mean '--udp'?" },
-	{ { "-x" }, -EINVAL, "unknown option '-x'" },
-	{ { "-ux" }, -EINVAL, "unknown option '-x' in '-ux'" },
+	{ { "-x" }, -EINVAL, "unknown option '-x'; see prog --help" },
+	{ { "-ux" }, -EINVAL, "unknown option '-x' in '-ux'; see prog --help" },
 	{ { "-\x01" }, -EINVAL, NULL },
 	{ { "--p" }, -EINVAL, "option '--p' is ambiguous: --payload, --pin" },
 	{ { "--time" }, -EINVAL, "--time needs a value: TIME" },
@@ -223,7 +223,12 @@ static const struct parse_case gnu[] = {
 	{ { "-B", "a,,b" }, -EINVAL, "-B: an item of the list is empty" },
 	{ { "-l", "65537" }, -EINVAL, "-l: '65537' is outside 1..64Ki" },
 	{ { "a", "b", "c" }, -EINVAL, "prog: 'c' is one word too many" },
-	{ { "--=5" }, -EINVAL, "unknown option '--'" },
+	{ { "--=5" }, -EINVAL, "unknown option '--'; see prog --help" },
+	{ { "--pim" }, -EINVAL, "unknown option '--pim'; did you mean '--pin'?" },
+	{ { "--nim" }, -EINVAL, "unknown option '--nim'; see prog --help" },
+	{ { "-P", "-1" }, -EINVAL, "-P: '-1' is below 1" },
+	{ { "-P", "-1x" }, -EINVAL, "-P: '-1x' is not a number such as 1500, 64k or 1Mi" },
+	{ { "-l", "-1" }, -EINVAL, "-l: '-1' is outside 1..64Ki" },
 };
 
 static const struct parse_case windows[] = {
@@ -257,8 +262,8 @@ static const struct parse_case sockperf[] = {
 	{ { "-uR" }, -EINVAL, "-u takes no value" },
 	{ { "-t", "-5" }, -EINVAL, "-t needs a value: TIME" },
 	{ { "-t=0" }, -EINVAL, "-t: '0' is outside 1s..24h" },
-	{ { "--" }, -EINVAL, "unknown option '--'" },
-	{ { "-x" }, -EINVAL, "unknown option '-x'" },
+	{ { "--" }, -EINVAL, "unknown option '--'; see prog --help" },
+	{ { "-x" }, -EINVAL, "unknown option '-x'; see prog --help" },
 };
 
 /* clang-format on */

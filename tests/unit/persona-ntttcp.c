@@ -238,7 +238,7 @@ struct sentence_case {
 /* clang-format off */
 static const struct sentence_case sentences[] = {
 	{ "ntttcp -s -r", "-s and -r exclude each other", 255 },
-	{ "ntttcp -sh -y", "unknown option '-y'", 23 },
+	{ "ntttcp -sh -y", "unknown option '-y'; see ntttcp --help", 23 },
 	{ "ntttcp -s h -P", "-P needs a value: N", 23 },
 	{ "ntttcp -s h --dialekt", "unknown option '--dialekt'; did you mean '--dialect'?", 23 },
 	{ "ntttcp -s h --dialect=bsd", "--dialect: 'bsd' is neither linux nor windows", 0 },

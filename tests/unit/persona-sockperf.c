@@ -223,7 +223,7 @@ static void refuses(void **state)
 		{ "sr --dont-reply --tcp", "--tcp conflicts with --dont-reply option" },
 		{ "sr -m 13", "-m: '13' is outside 14..1048575" },
 		{ "sr --threads-num 0", "--threads-num: '0' is outside 1..64" },
-		{ "sr -t 5", "unknown option '-t'" },
+		{ "sr -t 5", "unknown option '-t'; see sockperf server --help" },
 		{ "pb", "--data-file must be used with playback mode" },
 		{ "pb --data-file nowhere",
 		  "--data-file: open nowhere: No such file or directory" },
