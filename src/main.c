@@ -75,6 +75,8 @@ static int look(const struct nd_plan *plan)
 
 	if (r == -ENODEV || r == -EINVAL) /* a name that only the system could judge */
 		return say(plan, ND_END_USAGE, &err);
+	if (r == -EHOSTUNREACH)
+		return say(plan, ND_END_PEER, &err);
 	return r < 0 ? say(plan, ND_END_FAILED, &err) : r;
 }
 

@@ -29,8 +29,10 @@ static int resolve(struct visit *v, struct nd_err *err)
 		return 0;
 	r = nd_addr_resolve(v->ask->host, v->ask->port, af, false, found, ND_COUNTOF(found), &n,
 			    err);
-	if (r < 0 || n == 0)
-		return r < 0 ? r : nd_fail(err, -ENOENT, "%s has no address", v->ask->host);
+	if (r == 0 && n == 0)
+		r = nd_fail(err, -ENOENT, "%s has no address", v->ask->host);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EHOSTUNREACH; /* no fault of this machine */
 	v->to = found[0];
 	return 0;
 }
@@ -59,11 +61,12 @@ static int choose_nic(struct visit *v, struct nd_err *err)
 	if (nd_os_sample(v->os, &s) < 0)
 		return nd_fail(err, -ENOMEM, "doctor: out of memory");
 	there = nd_os_nic(&s, v->ask->nic) && strlen(v->ask->nic) < sizeof(v->nic);
+	if (there)
+		memcpy(v->nic, v->ask->nic, strlen(v->ask->nic) + 1);
+	else
+		(void)nd_os_no_nic(&s, v->ask->nic, err); /* returned below */
 	nd_os_sample_done(&s);
-	if (!there)
-		return nd_fail(err, -ENODEV, "no interface '%.64s'", v->ask->nic);
-	memcpy(v->nic, v->ask->nic, strlen(v->ask->nic) + 1);
-	return 0;
+	return there ? 0 : -ENODEV;
 }
 
 static void read_firewall(struct visit *v)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "os/int.h"
 
@@ -318,4 +319,16 @@ const struct nd_nic *nd_os_nic(const struct nd_os_sample *s, const char *name)
 		if (!strcmp(s->nic[i].name, name))
 			return &s->nic[i];
 	return NULL;
+}
+
+int nd_os_no_nic(const struct nd_os_sample *s, const char *name, struct nd_err *err)
+{
+	bool number = *name && !name[strspn(name, "0123456789.")];
+	nd_auto_str there = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < s->nics; i++)
+		nd_str_addf(&there, "%s%s", i ? ", " : "", s->nic[i].name);
+	return nd_fail(err, -ENODEV, "no interface '%.64s'; there are: %s%s", name,
+		       nd_str_text(&there), number ? " (-i sets the interval, -n how many)" : "");
 }

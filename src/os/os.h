@@ -140,6 +140,8 @@ ND_MUST_CHECK int nd_os_since(const struct nd_os_sample *now, const struct nd_os
 			      struct nd_os_sample *ret);
 void nd_os_sample_done(struct nd_os_sample *s);
 const struct nd_nic *nd_os_nic(const struct nd_os_sample *s, const char *name);
+/** nd_os_no_nic() - -ENODEV, and in @err the sentence that there is no interface @name, and which there are. */
+int nd_os_no_nic(const struct nd_os_sample *s, const char *name, struct nd_err *err);
 
 /* ---- facts: what does not change during a run. Strings in the caller's arena, NULL when unknown ---- */
 struct nd_host_facts {

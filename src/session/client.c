@@ -170,7 +170,7 @@ static void on_explain(void *user, int error, struct nd_err *err)
 	struct client *c = user;
 	const char *host = c->plan->host;
 	unsigned long long port = c->plan->port;
-	char limit[32];
+	char limit[32], words[64];
 
 	if (nd_netperf_of(c->plan))
 		nd_netclient_explain(c->plan, &c->to[0], error, err);
@@ -187,6 +187,9 @@ static void on_explain(void *user, int error, struct nd_err *err)
 			      host, port,
 			      nd_format_unit(c->plan->connect_timeout_ns, ND_UNIT_TIME_NS, limit,
 					     sizeof(limit)));
+	else if (error == -EHOSTUNREACH || error == -ENETUNREACH)
+		(void)nd_fail(err, error, "%s port %llu cannot be reached: %s", host, port,
+			      nd_strerror(error, words, sizeof(words)));
 	else
 		(void)nd_wrap(err, error, "connecting to %s port %llu", host, port);
 }

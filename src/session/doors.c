@@ -9,6 +9,8 @@
 
 #define PORT_TRIES    32 /* port 0: TCP's choice may be taken for UDP */
 #define ADDRESSES_MAX 16
+#define ADDRESS_TEXT  80
+#define FIRST_OF_ALL  1024 /* ports below are for root, unless the system says otherwise */
 
 /* Multipath listeners serve plain TCP as well; not every kernel has them. */
 static int listen_stream(const struct nd_addr *at, bool v6only, int *ret_fd,
@@ -80,6 +82,22 @@ static int open_pair(struct nd_server *s, struct nd_addr *at, bool v6only, struc
 	return r;
 }
 
+/* @err: what the system said; @at: where. */
+static int explain(int code, const struct nd_addr *at, struct nd_err *err)
+{
+	char text[ADDRESS_TEXT];
+
+	(void)nd_addr_text(at, true, text, sizeof(text)); /* returns the buffer */
+	if (code == -EADDRINUSE)
+		return nd_fail(err, code,
+			       "%s is in use: does another server run? -p takes another port",
+			       text);
+	if (code == -EACCES && nd_addr_port(at) < FIRST_OF_ALL)
+		return nd_fail(err, code, "%s: ports below %d are for root; -p takes another port",
+			       text, FIRST_OF_ALL);
+	return code;
+}
+
 static int open_address(struct nd_server *s, const struct nd_addr *where, bool v6only,
 			struct nd_err *err)
 {
@@ -93,6 +111,8 @@ static int open_address(struct nd_server *s, const struct nd_addr *where, bool v
 		r = open_pair(s, &at, v6only, err);
 		if (r == 0)
 			s->plan->port = nd_addr_port(&at);
+		else
+			r = explain(r, &at, err);
 	}
 	return r;
 }

@@ -10,12 +10,24 @@
 
 #define STATE_BYTES ((size_t)1 << 20)
 
+static int no_nic(const struct nd_irq_view *v, struct nd_err *err)
+{
+	struct nd_os_sample s;
+	int r = nd_os_sample(v->os, &s);
+
+	if (r < 0)
+		return nd_fail(err, -ENODEV, "no interface '%.64s'", v->ask->name);
+	r = nd_os_no_nic(&s, v->ask->name, err);
+	nd_os_sample_done(&s);
+	return r;
+}
+
 int nd_irq_look(struct nd_irq_view *v, struct nd_err *err)
 {
 	int r = nd_os_nic_facts(v->os, v->ask->name, &v->arena, &v->nic);
 
 	if (r == -ENODEV)
-		return nd_fail(err, r, "no interface '%.64s'", v->ask->name);
+		return no_nic(v, err);
 	if (r == 0)
 		r = nd_os_nic_limits(v->os, v->ask->name, &v->limits);
 	if (r == 0)

@@ -345,19 +345,15 @@ static int begin(struct watching *w, struct nd_err *err)
 /* A name that is not there at the start is a mistake; one that goes later is not. */
 static int check_names(const struct watching *w, struct nd_err *err)
 {
-	nd_auto_str there = { 0 };
 	uint64_t i;
 	uint32_t k;
 
-	for (k = 0; k < w->then.nics; k++)
-		nd_str_addf(&there, "%s%s", k ? ", " : "", w->then.nic[k].name);
 	for (i = 0; i < w->ask->names.n; i++) {
 		for (k = 0; k < w->then.nics; k++)
 			if (fnmatch(w->ask->names.v[i], w->then.nic[k].name, 0) == 0)
 				break;
 		if (k == w->then.nics)
-			return nd_fail(err, -ENODEV, "no interface '%.64s'; there are: %s",
-				       w->ask->names.v[i], nd_str_text(&there));
+			return nd_os_no_nic(&w->then, w->ask->names.v[i], err);
 	}
 	return 0;
 }
