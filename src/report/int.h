@@ -51,6 +51,8 @@ bool nd_text_is_latency(const struct nd_result *r);
 void nd_text_latency(struct nd_str *out, const struct nd_direction *d);
 /** nd_text_loaded() - @r has times without and with a load. */
 void nd_text_loaded(struct nd_str *out, const struct nd_result *r);
+/** nd_text_unknown() - why there is no figure of the window. */
+const char *nd_text_unknown(const struct nd_direction *d);
 /** nd_text_is_packets() - is it a test of packets rather than bytes? */
 bool nd_text_is_packets(const struct nd_result *r);
 void nd_text_packets_headline(struct nd_str *out, const struct nd_direction *d);

@@ -106,6 +106,14 @@ static void put_aside(struct nd_str *out, const struct nd_direction *d)
 		nd_str_add(out, ")");
 }
 
+const char *nd_text_unknown(const struct nd_direction *d)
+{
+	if (d->window_s == 0)
+		return "not measured: the run ended before the window began";
+	return d->transactional ? "unknown: the asking end's count is missing"
+				: "unknown: the receiver's count is missing";
+}
+
 static void put_headline(struct nd_str *out, const struct nd_result *r,
 			 const struct nd_direction *d)
 {
@@ -117,9 +125,8 @@ static void put_headline(struct nd_str *out, const struct nd_result *r,
 	if (nd_figure_known(f, d))
 		nd_figure_text(out, f, d);
 	else
-		nd_str_add(out, d->transactional ? "unknown: the asking end's count is missing"
-						 : "unknown: the receiver's count is missing");
-	if (!d->transactional)
+		nd_str_add(out, nd_text_unknown(d));
+	if (!d->transactional && d->window_s != 0)
 		put_aside(out, d);
 	nd_str_addc(out, '\n', 1);
 	if (r->same_host)

@@ -40,7 +40,7 @@ void nd_text_packets_headline(struct nd_str *out, const struct nd_direction *d)
 
 	nd_str_addf(out, "  %-12s ", has_pieces(p) ? "Datagrams" : "Packets");
 	if (!isfinite(p->read_per_s))
-		nd_str_add(out, "unknown: the receiver's count is missing");
+		nd_str_add(out, nd_text_unknown(d));
 	else
 		nd_scaled_text(out, p->read_per_s, ND_M_RATE);
 	nd_str_add(out, isfinite(p->read_per_s) ? " delivered" : "");

@@ -19,7 +19,7 @@ static bool lossy(const struct nd_direction *d)
 
 static void join_window_sent(struct nd_direction *d, const struct nd_totals *tx)
 {
-	d->offered_bps = tx->tx_bps;
+	d->offered_bps = tx->seconds == 0 ? (double)NAN : tx->tx_bps;
 	d->sent_bytes = tx->tx_bytes;
 	d->sender_window_s = tx->seconds;
 	if (d->transactional && nd_known(tx->transactions) && tx->seconds > 0)
@@ -30,7 +30,7 @@ static void join_window_received(struct nd_direction *d, const struct nd_totals 
 {
 	uint64_t lost;
 
-	d->goodput_bps = rx->rx_bps;
+	d->goodput_bps = rx->seconds == 0 ? (double)NAN : rx->rx_bps; /* ended before the window */
 	d->received_bytes = rx->rx_bytes;
 	d->window_s = rx->seconds;
 	if (nd_known(rx->start_ns))

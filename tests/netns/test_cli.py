@@ -169,6 +169,12 @@ ENDS = [
     ("serve --listen nosuch.invalid", 2, "nosuch.invalid"),
     ("serve --listen 192.0.2.77", 1, "192.0.2.77", "assign"),
     ("serve --allow nosuch.invalid", 2, "--allow"),
+    ("doctor nosuch.invalid", 3, "nosuch.invalid"),
+    ("doctor --iface nosuch0", 2, "nosuch0", "there are: lo"),
+    ("irq show nosuch0", 2, "nosuch0", "there are: lo"),
+    ("irq nosuch0 show", 2, "'nosuch0'", "interface stands behind"),
+    ("watch 1 3", 2, "'1'", "-i", "-n"),
+    ("stream 203.0.113.1", 3, "203.0.113.1", "7575", "cannot be reached"),
 ]
 
 
@@ -192,7 +198,8 @@ def test_port_that_is_taken(lab, netdyno):
             port = s.getsockname()[1]
             done = host.run([netdyno, "serve", "-p", port])
             assert done.returncode == 1 and done.stdout == ""
-            assert str(port) in one_sentence(done)
+            said = one_sentence(done)
+            assert f":{port} is in use" in said and "-p" in said, said
 
 
 @pytest.mark.parametrize("args", [(), ("-q",), ("-4",), ("--listen", "127.0.0.1")],
@@ -413,6 +420,23 @@ def test_partial_document_is_valid(pair, netdyno, validator, slow):
     client.stop()
     for line in client.stdout.splitlines():
         validator.validate(json.loads(line))
+
+
+def test_end_before_the_window(pair, netdyno, slow):
+    """Nothing was measured: that is no rate of 0."""
+    args = (netdyno, "stream", pair.b.ip4, "-p", pair.server.port, "--warmup", "10m", "-i", "0.1s",
+            "-b", "1M")
+    client = pair.a.spawn([*args, "--json-lines"])
+    client.wait_line('"interval"', 20 * slow)
+    client.stop()
+    report = json.loads(client.stdout.splitlines()[-1])
+    assert report["partial"] and report["directions"][0]["window_s"] == 0
+    assert report["directions"][0]["goodput_bps"] is None
+    assert report["directions"][0]["offered_bps"] is None
+    client = pair.a.spawn(args)
+    client.wait_line("warm-up", 20 * slow)
+    client.stop()
+    assert "not measured: the run ended before the window began" in client.stdout
 
 
 def test_output_file_is_replaced_in_one_step(pair, netdyno, tmp_path):

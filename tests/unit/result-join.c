@@ -370,6 +370,23 @@ static void test_lost_peer(void **state)
 	nd_result_done(&r);
 }
 
+/* A run that ended in its warm-up measured nothing: no rate of 0. */
+static void test_no_window(void **state)
+{
+	const struct nd_direction *d;
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_tcp, &r);
+	part_of(r.client, 0)->window.seconds = part_of(r.server, 0)->window.seconds = 0;
+	part_of(r.client, 0)->window.tx_bps = part_of(r.server, 0)->window.rx_bps = 0;
+	d = join(&fix_tcp, &r);
+	assert_true(isnan(d->goodput_bps));
+	assert_true(isnan(d->offered_bps));
+	assert_true(d->window_s == 0);
+	nd_result_done(&r);
+}
+
 static void test_nobody(void **state)
 {
 	struct fix f = fix_udp;
@@ -651,6 +668,7 @@ int main(void)
 		cmocka_unit_test(test_lost_peer),       cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_ragged_rows),     cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_meant_skew),      cmocka_unit_test(test_good_run),
+		cmocka_unit_test(test_no_window),
 		cmocka_unit_test(test_too_many),
 	};
 
