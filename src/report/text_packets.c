@@ -247,6 +247,26 @@ static void put_filling(struct nd_str *out, const struct nd_search *s)
 	nd_line_end(&l);
 }
 
+/* Words of the table that do not speak for themselves. */
+static void explain_trials(struct nd_str *out, const struct nd_search *s)
+{
+	const struct nd_trial *t = s->trials.v;
+	unsigned slow = 0;
+	uint64_t i;
+
+	for (i = 0; i < s->trials.n; i++)
+		slow += t[i].passed && !t[i].reached && t[i].asked_per_s > 0;
+	nd_str_add(
+		out,
+		"  search: a new rate; again: the same rate, in doubt; re-test: the rate found\n");
+	if (slow)
+		nd_str_addf(
+			out,
+			"  %u of those that passed offered less than asked: they show only what "
+			"they offered\n",
+			slow);
+}
+
 void nd_text_search(struct nd_str *out, const struct nd_search *s)
 {
 	struct nd_line l = line_of(out, "Found");
@@ -278,4 +298,5 @@ void nd_text_search(struct nd_str *out, const struct nd_search *s)
 	nd_line_end(&l);
 	put_filling(out, s);
 	nd_text_table(out, &nd_trial_table, &s->trials);
+	explain_trials(out, s);
 }

@@ -57,7 +57,7 @@ static const struct nd_field trial_rows[] = {
 	ND_F64(T, lost_ratio, ND_M_RATIO, COLUMN, "of them", "Of those offered."),
 	ND_BOOL(T, passed, COLUMN, "passed", "It lost no more than the bound."),
 	ND_BOOL(T, reached, 0, NULL, "The sender reached the rate that was asked for."),
-	ND_STR(T, purpose, COLUMN, "purpose", "search, again (what failed once), or re-test."),
+	ND_STR(T, purpose, COLUMN, "purpose", "search, again (what failed, or stalled, once), or re-test."),
 	ND_ROWS_END
 };
 

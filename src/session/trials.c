@@ -41,7 +41,13 @@ static void tell(const struct trials *t, const struct nd_trial *trial)
 
 	if (!sink || !sink->progress)
 		return;
-	nd_str_addf(&text, "trial %llu: offered ", (unsigned long long)trial->number);
+	nd_str_addf(&text, "trial %llu: ", (unsigned long long)trial->number);
+	if (trial->asked_per_s > 0 && !trial->reached) {
+		nd_str_add(&text, "asked ");
+		nd_scaled_text(&text, trial->asked_per_s, ND_M_RATE);
+		nd_str_add(&text, ", but ");
+	}
+	nd_str_add(&text, "offered ");
 	nd_scaled_text(&text, trial->offered_per_s, ND_M_RATE);
 	nd_str_add(&text, ", delivered ");
 	nd_scaled_text(&text, trial->delivered_per_s, ND_M_RATE);
