@@ -228,6 +228,18 @@ static void count_stages(struct account *a, const struct nd_join *j)
 			"too small for numbers: what came twice would hide what is missing";
 }
 
+/*
+ * Did as many come in at the receiver as were sent? Pieces of several datagrams cannot be compared, and with much
+ * other traffic it would say nothing.
+ */
+static bool all_came_in(const struct account *a, const struct nd_loss *l)
+{
+	uint64_t in = a->row[AT_NIC_IN].counted;
+
+	return nd_known(in) && nd_known(l->sent) && a->left > 0 && a->tx_piece <= 1 &&
+	       a->rx_piece <= 1 && in >= l->sent && in - l->sent < a->left / 4;
+}
+
 static int note_between(struct account *a, const struct nd_join *j)
 {
 	L *row = &a->row[AT_BETWEEN];
@@ -237,6 +249,9 @@ static int note_between(struct account *a, const struct nd_join *j)
 		row->note = "one end has told nothing";
 		return 0;
 	}
+	if (!a->blind && all_came_in(a, &j->d->loss))
+		row->note = "the receiver's interface saw as many as were sent: most likely a "
+			    "firewall there";
 	if (!a->blind)
 		return 0;
 	row->note = nd_arena_printf(&j->r->arena, "maybe at: %s", a->unread);

@@ -255,6 +255,35 @@ static void test_unplaced(void **state)
 	nd_result_done(&r);
 }
 
+/* What the receiver's interface counted tells a firewall behind it from a loss before it. */
+static void test_firewall(void **state)
+{
+	static const struct {
+		int64_t more; /* than sent */
+		bool firewall;
+	} rows[] = { { 0, true }, { 10, true }, { -1, false }, { 1000000, false } };
+	const struct nd_ledger_row *row;
+	const struct nd_direction *d;
+	struct nd_result r;
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; i < ND_COUNTOF(rows); i++) {
+		bool said = false;
+
+		fix_make(&fix_udp, &r);
+		r.server->machine.nic_rx_packets =
+			part_of(r.client, 0)->run.tx_messages + (uint64_t)rows[i].more;
+		d = join(&fix_udp, &r);
+		assert_true(d->loss.unplaced > 100);
+		row = d->ledger.v;
+		for (k = 0; k < d->ledger.n; k++)
+			said = said || (row[k].note && strstr(row[k].note, "a firewall there"));
+		assert_true(said == rows[i].firewall);
+		nd_result_done(&r);
+	}
+}
+
 static void test_transactions(void **state)
 {
 	const struct nd_direction *d;
@@ -660,15 +689,24 @@ static void test_too_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quantiles),       cmocka_unit_test(test_start),
-		cmocka_unit_test(test_stream),          cmocka_unit_test(test_counted_cycles),
-		cmocka_unit_test(test_both_directions), cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_unplaced),        cmocka_unit_test(test_transactions),
-		cmocka_unit_test(test_same_host),       cmocka_unit_test(test_machine_told_once),
-		cmocka_unit_test(test_lost_peer),       cmocka_unit_test(test_nobody),
-		cmocka_unit_test(test_ragged_rows),     cmocka_unit_test(test_warnings),
-		cmocka_unit_test(test_meant_skew),      cmocka_unit_test(test_good_run),
+		cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_counted_cycles),
+		cmocka_unit_test(test_both_directions),
+		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_unplaced),
+		cmocka_unit_test(test_transactions),
+		cmocka_unit_test(test_firewall),
+		cmocka_unit_test(test_same_host),
+		cmocka_unit_test(test_machine_told_once),
+		cmocka_unit_test(test_lost_peer),
 		cmocka_unit_test(test_no_window),
+		cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_ragged_rows),
+		cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_good_run),
+		cmocka_unit_test(test_meant_skew),
 		cmocka_unit_test(test_too_many),
 	};
 
