@@ -92,6 +92,46 @@ static const char man_rest[] =
 	".SH SEE ALSO\n"
 	".BR ethtool (8),\n.BR sar (1),\n.BR ss (8),\n.BR tcp (7),\n.BR udp (7)\n";
 
+/* What the text report takes for known. */
+static const char *const report_terms[][2] = {
+	{ "Throughput, Packets, Transactions",
+	  "What the receiving program read in the measured window, and in brackets what the sender offered. This is "
+	  "the result; all other lines say what it is worth." },
+	{ "Window, Start",
+	  "How long was measured, and how far apart the ends and the flows began; +\\- is how well the two clocks "
+	  "could be compared." },
+	{ "limited by",
+	  "TCP: shares of the time in which congestion or pacing, the receiver\\(aqs window or the send buffer held the "
+	  "sender back." },
+	{ "Jain\\(aqs index",
+	  "How evenly flows shared: 1 when all got the same, 1/n when one got all." },
+	{ "service, response",
+	  "Latency from when a request was sent, and from when it was due by its schedule. In a queue the second "
+	  "grows, the first may not." },
+	{ "95 % limits",
+	  "Between them the percentile lies, by the number of samples; a wide pair asks for a longer test." },
+	{ "Ledger, Loss",
+	  "Where datagrams were lost, from the sender\\(aqs call to the receiver\\(aqs. What no counter has seen stands "
+	  "between: the network, or a firewall of either end when the receiver\\(aqs interface counted all that were sent." },
+	{ "core\\-s/GB",
+	  "Busy seconds of one core for each 10^9 bytes received, of the whole machine." },
+	{ "cycles/B",
+	  "Of this program for each byte received; est.: by CPU time and clock, as nothing counted them." },
+	{ "program", "This program\\(aqs share of user and system, in cores." },
+	{ "Means", "How bytes were moved: engine, and ways to send and to receive." },
+	{ "\\-, unknown, not told", "Nobody could see it, or too few samples: it is not 0." },
+};
+
+static void man_report(struct nd_str *out)
+{
+	size_t i;
+
+	nd_str_add(out, ".SH READING A REPORT\n");
+	for (i = 0; i < ND_COUNTOF(report_terms); i++)
+		nd_str_addf(out, ".TP\n.B %s\n%s\n", report_terms[i][0], report_terms[i][1]);
+	nd_str_add(out, ".PP\nEvery key of JSON is explained in doc/results.md of the source.\n");
+}
+
 static void man_synopsis(const struct nd_face *f, struct nd_str *out)
 {
 	nd_str_add(out, ".B ");
@@ -157,15 +197,19 @@ static void make_man(struct nd_str *out)
 		nd_opt_roff(out, f->set->description, true);
 		nd_str_add(out, "\n");
 	}
-	nd_str_add(out,
-		   ".SH OPTIONS\nAn option means the same under every verb.\n"
-		   "Numbers take k, M, G, T (powers of 1000) and Ki, Mi, Gi, Ti (powers of 1024), "
-		   "times ns, us, ms, s, m, h; a bare time is in seconds.\n"
-		   "Long options may be abbreviated.\n");
+	nd_str_add(
+		out,
+		".SH OPTIONS\nAn option means the same under every verb that has it; but under\n"
+		".B latency\n\\-q is the number of outstanding requests, and \\-n counts what a verb "
+		"counts.\n"
+		"Numbers take k, M, G, T (powers of 1000) and Ki, Mi, Gi, Ti (powers of 1024), "
+		"times ns, us, ms, s, m, h; a bare time is in seconds.\n"
+		"Long options may be abbreviated.\n");
 	for (f = faces; f->set; f++) {
 		man_heading(".SS Options of", f->set->prog, out);
 		nd_opt_man(f->set, out);
 	}
+	man_report(out);
 	nd_str_add(out, ".SH EXAMPLES\n");
 	for (f = faces; f->set; f++)
 		nd_persona_man_examples(f->set->examples, out);
