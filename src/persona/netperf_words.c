@@ -15,8 +15,9 @@ struct walk {
 	struct nd_words *w;
 	char **out;
 	int at, n;
-	bool lenient; /* what is unknown is told and left out */
-	bool is_cut;  /* the last option lacks its value */
+	bool lenient;      /* what is unknown is told and left out */
+	bool is_cut;       /* the last option lacks its value */
+	const char *stray; /* the first word that is no option */
 };
 
 static const struct nd_opt *find_letter(const struct nd_opt_set *set, char letter)
@@ -153,6 +154,8 @@ static int walk(struct walk *k)
 			r = take_letters(k, name);
 		else if (dashes > 1)
 			take_long(k, word, name);
+		else if (*word && !k->stray)
+			k->stray = word;
 	}
 	return r;
 }
@@ -178,6 +181,16 @@ static const struct nd_opt_set *test_set(const struct walk *k)
 							     : &nd_netperf_test_set;
 }
 
+/* "netperf HOST" measures this machine: worth a word. */
+static void say_stray(const struct walk *k)
+{
+	for (int i = 1; i < k->n; i++)
+		if (!strncmp(k->out[i], "-H", 2))
+			return;
+	if (k->stray)
+		nd_log(ND_LOG_WARN, "'%.80s' is ignored: -H names the host", k->stray);
+}
+
 int nd_netperf_words(struct nd_words *w)
 {
 	char *separator = nd_arena_alloc(&w->plan->arena, 1, sizeof("--"));
@@ -190,6 +203,7 @@ int nd_netperf_words(struct nd_words *w)
 	memcpy(separator, "--", sizeof("--"));
 	k.out[k.n++] = w->argv[0];
 	r = walk(&k);
+	say_stray(&k);
 	if (r == 0 && !k.is_cut) {
 		k.set = test_set(&k);
 		k.lenient = true;

@@ -36,6 +36,8 @@ ASKED = [
      "netperf: send_omni: send_data failed: Message too long\n"),
     ("netperf -- -h", 1, "bytes of one send", ""),
     ("netperf -t SCTP_RR", 1, "The test you requested (SCTP_RR) is unknown to this netperf.\n", ""),
+    ("netperf 192.0.2.9 -p 1", 255, "are you sure there is a netserver listening on localhost",
+     "'192.0.2.9' is ignored: -H names the host"),
     ("netperf -- -k /no/such/file", 255,
      "Could not open output selection file '/no/such/file' errno 2\n", ""),
 ]
