@@ -498,7 +498,10 @@ static int set_workload(LINE *l, struct nd_plan *plan, struct nd_err *err)
 		return nd_fail(err, -EINVAL, "-n: '%llu' buffers of each thread are too many",
 			       ULL(n->buffers));
 	w->total_bytes = total;
-	if (n->round_trip) {
+	if (n->round_trip && n->udp && !n->sender) {
+		w->load = "echo"; /* a socket that is connected to nobody answers whoever asked */
+		plan->rx = "echo";
+	} else if (n->round_trip) {
 		w->load = "rr";
 		w->request_bytes = w->response_bytes = n->io_bytes;
 	} else if (n->latency || n->cpu_burn) {

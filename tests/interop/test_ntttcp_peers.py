@@ -1048,6 +1048,20 @@ def test_threads_stay_where_they_are_mapped(host, base, folder, udp):
         assert [row[0] for row in rows] == ["0", "1"] and all(float(row[1]) > 0 for row in rows)
 
 
+@pytest.mark.parametrize("more", [[], ["-u"], ["-u", "-uc"], ["-ns"], ["-u", "-ns"]], ids=" ".join)
+def test_round_trips(host, base, folder, more):
+    """Each buffer is answered, so both ends count the same; one that is lost stops its thread for a moment."""
+    line = ["-m", "2,*,127.0.0.1", "-t", 1, "-p", base, "-rt", "-l", 100, "--dialect=windows", *more]
+    first, second = ntttcp.both(folder, (host, ["ntttcp", "-r", *line]), (host, ["ntttcp", "-s", *line]),
+                                ready=base + 1, within=6)
+    times = re.search(r"^Latency\(ns\)\n.*\n=.*\n *([0-9]+) +([0-9]+) +([0-9]+)$", second.stdout, re.M)
+    mean, least, most = (int(t) for t in times.groups())
+    assert 0 < least <= mean <= most
+    sizes = [float(re.search(r"Throughput\(MB/s\)\n=.*\n *([0-9.]+)", end.stdout)[1]) for end in (first, second)]
+    assert min(sizes) * 2**20 > 2 * 200 * 10, "more than a few for each thread"
+    assert sizes[0] == pytest.approx(sizes[1], rel=0.05)
+
+
 @pytest.mark.parametrize("role", ["-r", "-s"])
 @LANGUAGE
 def test_a_cpu_that_is_not_here(base, ours, role, windows):
