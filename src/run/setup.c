@@ -105,10 +105,12 @@ static int flow_failed(struct opener *o, uint32_t slot, int code)
 			"%s: a firewall may let only the server's own port pass",
 			peer, nd_strerror(code, words, sizeof(words)));
 	if (code == -EADDRNOTAVAIL)
-		return nd_fail(&o->w->err, code,
-			       "flow %llu to %s: no source port or address left "
-			       "(give --bind a list of addresses)",
-			       (unsigned long long)f->tx.flow, peer);
+		return nd_fail(
+			&o->w->err, code, "flow %llu to %s: %s", (unsigned long long)f->tx.flow,
+			peer,
+			o->w->run->cfg.plan->face
+				? "its source address is not this machine's, or has no port left"
+				: "no source port or address left (give --bind a list of addresses)");
 	return nd_fail(&o->w->err, code, "flow %llu to %s: %s", (unsigned long long)f->tx.flow,
 		       peer, nd_strerror(code, words, sizeof(words)));
 }
