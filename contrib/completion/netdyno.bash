@@ -189,9 +189,10 @@ _netdyno() {
 	doctor)
 		case $prev in
 		-p|--port) words='' ;;
+		--also) words='' ;;
 		--iface) words=$(ls /sys/class/net) ;;
 		-o|--output) words='text json' ;;
-		*) words='-p --port -4 --ipv4 -6 --ipv6 --iface -o --output -v --verbose -h --help --version' ;;
+		*) words='-p --port --also -4 --ipv4 -6 --ipv6 --iface -o --output -v --verbose -h --help --version' ;;
 		esac
 		;;
 	ntttcp)

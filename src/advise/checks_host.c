@@ -130,6 +130,7 @@ static bool put_blocks(const struct nd_firewall *w, bool sure, struct nd_str *ou
 		put_block(&w->block[i], any ? "; " : "", out);
 		any = true;
 	}
+	nd_str_add(out, any && w->more ? "; and more" : "");
 	return any;
 }
 

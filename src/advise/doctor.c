@@ -69,16 +69,40 @@ static int choose_nic(struct visit *v, struct nd_err *err)
 	return there ? 0 : -ENODEV;
 }
 
-static void read_firewall(struct visit *v)
+static void add_port(struct nd_firewall_ask *ask, uint64_t port)
 {
-	struct nd_firewall_ask ask = { .nic = v->nic[0] ? v->nic : NULL,
-				       .ports = 1,
-				       .port = { (uint16_t)v->ask->port } };
+	if (ask->ports < ND_COUNTOF(ask->port) && port >= 1 && port <= UINT16_MAX)
+		ask->port[ask->ports++] = (uint16_t)port;
+}
 
+/* Those of a tool's server: one, or a row of them, which has a port to synchronise below it. */
+static void add_tool(struct nd_firewall_ask *ask, const struct nd_plan *tool)
+{
+	const struct nd_target *t = tool->targets.v;
+	uint64_t i, k;
+
+	for (i = 0; i < ask->ports; i++)
+		if (ask->port[i] == tool->port)
+			return; /* a server of UDP, and one of TCP */
+	if (!tool->targets.n)
+		add_port(ask, tool->port);
+	for (i = 0; i < tool->targets.n; i++)
+		for (k = 0; k <= t[i].ports; k++)
+			add_port(ask, t[i].port + k - 1);
+}
+
+static void read_firewall(struct visit *v, const struct nd_serve *serve)
+{
+	struct nd_firewall_ask ask = { .nic = v->nic[0] ? v->nic : NULL };
+	uint64_t i;
+
+	add_port(&ask, v->ask->port);
+	for (i = 0; i < serve->also.n; i++)
+		add_tool(&ask, serve->also_plan[i]);
 	nd_os_firewall(v->os, &ask, &v->here.firewall);
 }
 
-static int look(struct visit *v, struct nd_err *err)
+static int look(struct visit *v, const struct nd_serve *serve, struct nd_err *err)
 {
 	int r = nd_os_open(v->place->root, &v->os, err);
 
@@ -91,7 +115,7 @@ static int look(struct visit *v, struct nd_err *err)
 	r = nd_doctor_gather(v->os, v->nic[0] ? v->nic : NULL, &v->arena, &v->here);
 	if (r < 0)
 		return nd_fail(err, r, "doctor: this machine cannot be read");
-	read_firewall(v);
+	read_firewall(v, serve);
 	nd_doctor_judge(&v->here, false, &v->all);
 	if (v->to.len)
 		r = nd_doctor_host(v->ask, &v->here, &v->to, &v->all, err);
@@ -119,7 +143,7 @@ int nd_doctor_run(const struct nd_plan *plan, const struct nd_local_place *place
 	int r;
 
 	v.all.arena = &v.arena;
-	r = look(&v, err);
+	r = look(&v, &plan->serve, err);
 	if (r == 0)
 		r = tell(&v, err);
 	nd_findings_done(&v.all);

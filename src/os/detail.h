@@ -103,7 +103,7 @@ struct nd_nic_limits {
 	uint64_t rps_queues, xps_queues; /* with a mask that is not empty */
 };
 
-#define ND_FIREWALL_PORTS  64u
+#define ND_FIREWALL_PORTS  600u
 #define ND_FIREWALL_BLOCKS 8u
 
 /* What a firewall is to let in. */
@@ -132,6 +132,7 @@ struct nd_firewall {
 
 	bool rules_known;      /* .block tells all that rules stop */
 	const char *rules_why; /* why they are not; a constant. NULL: there was nothing to read */
+	bool more; /* blocks that have no place below */
 	uint32_t blocks;
 	struct nd_firewall_block block[ND_FIREWALL_BLOCKS];
 };

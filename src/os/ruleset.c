@@ -370,6 +370,7 @@ static void keep(const struct walk *w, const struct nd_rule_item *chain, struct 
 		ret->block[ret->blocks++] = b;
 		return;
 	}
+	ret->more = true;
 	for (i = 0; b.sure && i < ret->blocks; i++) /* what is sure is worth more */
 		if (!ret->block[i].sure) {
 			ret->block[i] = b;

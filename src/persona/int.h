@@ -26,6 +26,9 @@ int nd_persona_judge_host(const char *host, struct nd_err *err);
 /** nd_persona_parse_load() - the value of --load. */
 int nd_persona_parse_load(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx);
 
+/** nd_persona_settle_also() - read plan->serve.also, each as the tool would read it. -EINVAL: a sentence. */
+int nd_persona_settle_also(struct nd_plan *plan, struct nd_err *err);
+
 /* The verbs that look at this machine: rows, what they write into, and the rest. */
 extern const struct nd_opt_set nd_persona_watch_set, nd_persona_irq_set, nd_persona_doctor_set;
 void *nd_persona_doctor_target(struct nd_plan *plan);

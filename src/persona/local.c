@@ -125,6 +125,9 @@ static const struct nd_opt doctor_rows[] = {
 	{ .letter = 'p', .name = "port", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT, DOCTOR(uint64_t, port),
 	  .min = 1, .max = UINT16_MAX, .preset = "7575", .metavar = "PORT", .section = "Addresses", .common = true,
 	  .help = "the server's port, TCP and UDP" },
+	{ .name = "also", .type = ND_OPT_LIST, .commas = true, DOCTOR(struct nd_strv, also),
+	  .metavar = "TOOL[:PORT[+PORTS]]", .help = "this firewall is to let in ntttcp, netperf or sockperf, too",
+	  .more = "The same words as for serve; their ports are 5001+16, 12865 and 11111, unless told." },
 	{ .letter = '4', .name = "ipv4", .type = ND_OPT_FLAG, DOCTOR(bool, ipv4), .help = "IPv4 only" },
 	{ .letter = '6', .name = "ipv6", .type = ND_OPT_FLAG, DOCTOR(bool, ipv6), .help = "IPv6 only" },
 	{ .name = "iface", .type = ND_OPT_STRING, DOCTOR(const char *, nic), .metavar = "IFACE", .common = true,
@@ -210,6 +213,9 @@ int nd_persona_doctor_settle(struct nd_plan *plan, void *target, const struct nd
 {
 	struct nd_doctor_ask *ask = target;
 
+	plan->serve.also = ask->also;
+	if (nd_persona_settle_also(plan, err) < 0)
+		return -EINVAL;
 	ask->host = operands->n ? operands->v[0] : NULL;
 	if (!ask->host)
 		return 0;

@@ -833,7 +833,7 @@ static int double_sockperf(struct nd_plan *plan, struct nd_err *err)
 	return 0;
 }
 
-static int settle_also(struct nd_plan *plan, struct nd_err *err)
+int nd_persona_settle_also(struct nd_plan *plan, struct nd_err *err)
 {
 	struct nd_serve *s = &plan->serve;
 
@@ -867,7 +867,7 @@ static int settle_serve(struct nd_plan *plan, void *target, const struct nd_strv
 		if (r < 0)
 			return nd_wrap(err, -EINVAL, "--allow");
 	}
-	return settle_also(plan, err);
+	return nd_persona_settle_also(plan, err);
 }
 
 static int settle_stream(struct nd_plan *plan, void *target, const struct nd_strv *operands,

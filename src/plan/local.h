@@ -54,7 +54,8 @@ struct nd_doctor_ask {
 	const char *nic;  /* NULL: that of the way to .host, or of the default route */
 	uint64_t port;
 	bool ipv4, ipv6;
-	bool all; /* what is in order is told, too */
+	struct nd_strv also; /* other tools' servers here, as for serve */
+	bool all;            /* what is in order is told, too */
 	enum nd_local_format format;
 	struct nd_plan *tcp,
 		*udp; /* short tests against .host; ended by whoever runs this. NULL: none */

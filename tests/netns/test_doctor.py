@@ -167,6 +167,16 @@ def test_the_port_asked_for_is_the_one_that_is_judged(pair, netdyno):
     assert firewall_of(pair.a, netdyno, rule, "-p", 9999)["severity"] == "warning"
 
 
+def test_ports_of_other_tools(pair, netdyno):
+    rule = "tcp dport { 5000, 5016 } drop; udp dport 11111 drop;"
+    assert firewall_of(pair.a, netdyno, rule)["severity"] == "note"
+    assert firewall_of(pair.a, netdyno, rule, "--also", "ntttcp:6001,netperf")["severity"] == "note"
+    found = firewall_of(pair.a, netdyno, rule, "--also", "ntttcp", "--also", "sockperf")["finding"]
+    assert "TCP to port 5000" in found and "TCP to port 5016" in found and "UDP to port 11111" in found
+    shut = firewall_of(pair.a, netdyno, "policy drop;", "--also", "ntttcp")
+    assert shut["severity"] == "warning" and shut["finding"].endswith("and more")
+
+
 def test_rules_that_nobody_may_read(pair, netdyno):
     firewall_of(pair.a, netdyno, "udp dport 7575 drop;")
     p = pair.a.run(["setpriv", "--bounding-set=-net_admin", "--inh-caps=-net_admin", netdyno, "doctor",
@@ -195,7 +205,7 @@ def test_a_shaper_is_named(pair, netdyno):
 
 
 @pytest.mark.parametrize("args, words", [
-    (["--iface", "nope0"], "nope0"), (["-4", "-6", "192.0.2.1"], "exclude"), ([""], "HOST"),
+    (["--iface", "nope0"], "nope0"), (["-4", "-6", "192.0.2.1"], "exclude"), (["--also", "nope"], "sockperf[:PORT]"), ([""], "HOST"),
 ])
 def test_what_cannot_be(netdyno, args, words):
     p = subprocess.run([netdyno, "doctor", *args], capture_output=True, text=True, timeout=20)
