@@ -19,10 +19,13 @@ struct crr {
 	uint64_t patience_ns;       /* for the request of one that came; 0: any time */
 	uint8_t stage;              /* enum crr_stage */
 	bool active, stopping, insists;
+	struct nd_pace pace; /* of one byte for each connection */
 };
 
 static int init_with(struct crr *s, const struct nd_load_cfg *cfg, bool talks)
 {
+	const struct nd_workload *wl = cfg->workload;
+
 	if (cfg->datagram)
 		return -EOPNOTSUPP;
 	s->active = cfg->active;
@@ -31,6 +34,9 @@ static int init_with(struct crr *s, const struct nd_load_cfg *cfg, bool talks)
 	s->request = talks ? ND_MAX(cfg->workload->request_bytes, 1) : 0;
 	s->response = talks ? ND_MAX(cfg->workload->response_bytes, 1) : 0;
 	s->left = cfg->workload->total_ops && cfg->ops ? cfg->ops : ND_UNKNOWN;
+	nd_pace_init(&s->pace,
+		     wl->rate_ops && wl->flows ? (double)wl->rate_ops / (double)wl->flows : 0,
+		     ND_UNKNOWN);
 	return 0;
 }
 
@@ -51,6 +57,14 @@ static void open_next(struct crr *s, uint64_t at_ns, struct nd_step *ret)
 	ret->at_ns = s->active ? at_ns : 0;
 	if (s->left == 0 || (s->active && s->stopping))
 		*ret = (struct nd_step){ .op = ND_OP_FINISH };
+}
+
+/* Where there is a rate, at the instant that it says. */
+static void open_when_due(struct crr *s, uint64_t at_ns, uint64_t now_ns, struct nd_step *ret)
+{
+	if (s->active && !s->stopping && s->left > 0 && s->pace.ns_per_byte > 0)
+		at_ns = nd_pace_take(&s->pace, 1, now_ns);
+	open_next(s, at_ns, ret);
 }
 
 static void talk(struct crr *s, bool sends, uint64_t bytes, struct nd_step *ret)
@@ -97,7 +111,7 @@ static void active_closed(struct crr *s, const struct nd_event *ev, struct nd_st
 			  ev->error == -EAGAIN || (s->insists && s->stage == CRR_OPENING);
 
 	if (s->stage == CRR_CLOSED) {
-		open_next(s, ev->now_ns, ret);
+		open_when_due(s, ev->now_ns, ev->now_ns, ret);
 	} else if (ev->error == 0 && s->stage == CRR_ENDING) {
 		count(s, ev->now_ns, note);
 		end_part(s, ND_CONN_ENDED, ev->now_ns, note);
@@ -114,7 +128,8 @@ static void next_active(struct crr *s, const struct nd_event *ev, struct nd_step
 {
 	switch (ev->what) {
 	case ND_HAP_START:
-		open_next(s, 0, ret);
+		s->pace.next_ns = ev->now_ns;
+		open_when_due(s, 0, ev->now_ns, ret);
 		break;
 	case ND_HAP_OPENED:
 		s->open_ns = s->part_ns = ev->begun_ns;

@@ -126,7 +126,7 @@ static uint64_t message_bytes(const struct nd_netperf *n)
 /* So many operations, all flows together. */
 static uint64_t burst_rate(const struct nd_netperf *n)
 {
-	if (!n->burst || !(n->direction & ND_NP_SEND))
+	if (!n->burst || n->direction == ND_NP_RECV)
 		return 0;
 	return (uint64_t)((double)n->burst * (double)n->parallel * (double)ND_NS_PER_S /
 			  (double)n->burst_ns)

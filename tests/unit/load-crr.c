@@ -86,6 +86,22 @@ static const struct row no_port[] = {
 	{ CLOSED(-ECONNREFUSED, S),    FINISH, NONE },
 	END
 };
+/* At instants of their own, late ones too; the clock of the rate does not wait for who is slow. */
+static const struct row paced[] = {
+	{ START(S),                  OPEN(S), NONE },
+	{ OPENED(S + 7),             END_OF_IT, MADE },
+	{ CLOSED(0, S + 30),         CLOSE, ENDED(30, 23) },
+	{ CLOSED(0, S + 31),         OPEN(S + 10 * MS), NONE },
+	{ CLOSED(-EADDRNOTAVAIL, S + 10 * MS), OPEN(S + 11 * MS), NONE },
+	{ OPENED(S + 40 * MS + 7),   END_OF_IT, MADE },
+	{ CLOSED(0, S + 40 * MS + 9), CLOSE, ENDED(9, 2) },
+	{ CLOSED(0, S + 41 * MS),    OPEN(S + 20 * MS), NONE },
+	{ OPENED(S + 42 * MS + 7),   END_OF_IT, MADE },
+	{ CLOSED(0, S + 42 * MS + 9), CLOSE, ENDED(9, 2) },
+	{ CLOSED(0, S + 42 * MS + 9), OPEN(S + 30 * MS), NONE },
+	{ STOP(S + 43 * MS),         FINISH, NONE },
+	END
+};
 /* Who does not take a connection is asked again; who breaks one off has ended the test all the same. */
 static const struct row insists[] = {
 	{ START(S),                    OPEN(0), NONE },
@@ -193,6 +209,7 @@ static const struct script scripts[] = {
 	  answers_who_asks },
 	{ "answers once",   "crr", { .request_bytes = 3, .response_bytes = 5, .total_ops = 1 }, { .ops = 1 }, answers_once },
 	{ "connects",       "cc",  { .flows = 1 }, { .active = true }, connects },
+	{ "paced",          "cc",  { .flows = 2, .rate_ops = 200 }, { .active = true }, paced },
 	{ "takes",          "cc",  { .flows = 1 }, { .active = false }, takes },
 	{ "ahead",          "rr",  { .ahead = 2 }, { .active = true }, ahead },
 	{ "ahead by count", "rr",  { .ahead = 1, .total_ops = 3 }, { .active = true, .ops = 3 }, ahead_by_count },
