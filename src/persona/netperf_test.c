@@ -260,13 +260,27 @@ static int settle_kind(LINE *l, struct nd_err *err)
 
 /* ---- sizes, ports, addresses */
 
-static int check_buffers(LINE *l, const char *name, const struct nd_np_two *two, struct nd_err *err)
+/* What no socket, or no buffer, takes. */
+static int check_sizes(LINE *l, struct nd_err *err)
 {
-	int64_t most = ND_MAX(two->first, two->second);
+	const struct {
+		const char *name;
+		const struct nd_np_two *two;
+		int64_t most;
+	} rows[] = {
+		{ "-s", &l->local_bufs, INT32_MAX },         { "-S", &l->remote_bufs, INT32_MAX },
+		{ "-m", &l->send, (int64_t)ND_MAX_MESSAGE }, { "-M", &l->recv, MAX_SIZE },
+		{ "-r", &l->turn, (int64_t)ND_MAX_MESSAGE },
+	};
 
-	if (most <= INT32_MAX)
-		return 0;
-	return nd_np_refuse(l, 1, err, "%s: '%lld' is over %d", name, (long long)most, INT32_MAX);
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		int64_t asked = ND_MAX(rows[i].two->first, rows[i].two->second);
+
+		if (asked > rows[i].most)
+			return nd_np_refuse(l, 1, err, "%s: '%lld' is over %lld", rows[i].name,
+					    (long long)asked, (long long)rows[i].most);
+	}
+	return 0;
 }
 
 static int settle_sizes(LINE *l, struct nd_err *err)
@@ -280,9 +294,7 @@ static int settle_sizes(LINE *l, struct nd_err *err)
 	n->recv_bytes = (struct nd_netperf_pair){ l->recv.second ?: -1, l->recv.first ?: -1 };
 	if (is_old)
 		n->send_bytes.remote = n->recv_bytes.local = -1;
-	r = check_buffers(l, "-s", &l->local_bufs, err);
-	if (r == 0)
-		r = check_buffers(l, "-S", &l->remote_bufs, err);
+	r = check_sizes(l, err);
 	if (r < 0)
 		return r;
 	n->sndbuf = (struct nd_netperf_pair){ l->local_bufs.first, l->remote_bufs.first };
