@@ -112,6 +112,12 @@ static void settle(struct nd_np *d)
 		nd_np_done(d);
 }
 
+/* For results after an interrupt: of single connections a server learns no end before its time. */
+static uint64_t patience_ns(const struct nd_np *d)
+{
+	return d->set->connection_test ? ND_NP_DRAIN_NS : ND_NP_STOP_NS;
+}
+
 static void on_result(struct nd_np *d)
 {
 	if (d->stage != ND_NP_RUNNING || d->has_result)
@@ -119,7 +125,7 @@ static void on_result(struct nd_np *d)
 	d->has_result = true;
 	nd_np_timer(d, ND_NP_END, UINT64_MAX);
 	d->stage = ND_NP_AWAITING;
-	nd_np_timer(d, ND_NP_DEADLINE, d->is_stopping ? ND_NP_STOP_NS : ND_NP_REPLY_NS);
+	nd_np_timer(d, ND_NP_DEADLINE, d->is_stopping ? patience_ns(d) : ND_NP_REPLY_NS);
 	settle(d);
 }
 
@@ -348,7 +354,7 @@ static void on_stop(struct nd_np *d, const char *reason)
 	} else if (d->stage == ND_NP_RUNNING && !d->is_stopping) {
 		stop(d);
 	} else if (d->stage == ND_NP_AWAITING) {
-		nd_np_timer(d, ND_NP_DEADLINE, ND_NP_STOP_NS);
+		nd_np_timer(d, ND_NP_DEADLINE, patience_ns(d));
 	}
 }
 
