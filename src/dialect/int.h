@@ -118,7 +118,6 @@ struct nd_native {
 	bool linked;
 	const char *peer_version, *peer_boot_id; /* in .kept */
 	uint64_t peer_cpus;
-	bool peer_is_quiet; /* it leaves flows unanswered that ask it to */
 
 	/* clocks: client only */
 	struct nd_clock before, after, held;
@@ -135,6 +134,7 @@ struct nd_native {
 	uint64_t rtt_ns;        /* server: of the client, as it says */
 	struct nd_group *group; /* client: what all reached, in .kept */
 	bool peer_has_sent;
+	bool peer_is_quiet;        /* it leaves flows unanswered that ask it to */
 	bool has_result;           /* this end's was sent (or could not be) */
 	struct nd_side *peer_side; /* in .kept */
 	struct nd_str early;       /* owned: its message, which came while this end's flows stand */
