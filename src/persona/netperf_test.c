@@ -268,8 +268,10 @@ static int check_sizes(LINE *l, struct nd_err *err)
 		const struct nd_np_two *two;
 		int64_t most;
 	} rows[] = {
-		{ "-s", &l->local_bufs, INT32_MAX },         { "-S", &l->remote_bufs, INT32_MAX },
-		{ "-m", &l->send, (int64_t)ND_MAX_MESSAGE }, { "-M", &l->recv, MAX_SIZE },
+		{ "-s", &l->local_bufs, INT32_MAX },
+		{ "-S", &l->remote_bufs, INT32_MAX },
+		{ "-m", &l->send, (int64_t)ND_MAX_MESSAGE },
+		{ "-M", &l->recv, (int64_t)ND_MAX_MESSAGE },
 		{ "-r", &l->turn, (int64_t)ND_MAX_MESSAGE },
 	};
 
