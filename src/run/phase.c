@@ -5,6 +5,7 @@
  */
 #include <unistd.h>
 
+#include "base/time.h"
 #include "run/int.h"
 
 enum { SAMPLE_FLOWS = 64, SAMPLES = 100 };
@@ -257,13 +258,23 @@ static bool has_edges(const struct nd_worker *w)
 	return w->phase != ND_PHASE_DRAIN && !(w->run->by_bytes && is_waiting(w));
 }
 
+static void pass_edges(struct nd_worker *w, uint64_t now_ns)
+{
+	while (has_edges(w) && now_ns >= w->start_ns + w->edge_rel_ns) {
+		mark(w, instant_of(w, w->start_ns + w->edge_rel_ns, now_ns));
+		pass_phases(w);
+	}
+}
+
 void nd_phase_edge(struct nd_io *io, uint64_t now_ns)
 {
 	struct nd_worker *w = io->run;
 
-	while (has_edges(w) && now_ns >= w->start_ns + w->edge_rel_ns) {
-		mark(w, instant_of(w, w->start_ns + w->edge_rel_ns, now_ns));
-		pass_phases(w);
+	pass_edges(w, now_ns);
+	if (w->run->cfg.plan
+		    ->on_time) { /* it may have been held up here, too: nothing was counted meanwhile */
+		io->still_ns = now_ns;
+		pass_edges(w, nd_now_ns());
 	}
 	if (is_waiting(w))
 		check_drained(w, now_ns);
