@@ -132,7 +132,7 @@ struct nd_firewall {
 
 	bool rules_known;      /* .block tells all that rules stop */
 	const char *rules_why; /* why they are not; a constant. NULL: there was nothing to read */
-	bool more; /* blocks that have no place below */
+	bool more;             /* blocks that have no place below */
 	uint32_t blocks;
 	struct nd_firewall_block block[ND_FIREWALL_BLOCKS];
 };

@@ -144,7 +144,7 @@ struct nd_sockopts {
 	uint64_t pacing_bps; /* this end's kernel holds each flow to it; 0: no; never travels */
 	/* as sockets name them; never travel */
 	bool cork, fastopen, defer_accept, no_router, debug;
-	bool reuseaddr;                /* a receiver's datagram ports may be others', too */
+	bool reuseaddr;    /* a receiver's datagram ports may be others', too */
 	bool speaks_first; /* what is sent at once goes with the end of the handshake; never travels */
 	struct nd_multicast multicast; /* never travels */
 };

@@ -166,7 +166,8 @@ void nd_netclient_explain(const struct nd_plan *plan, const struct nd_addr *to, 
 		(void)nd_fail(err, error,
 			      "resolve_host: could not resolve host '%.80s' port '%llu' af %s\n%s\n"
 			      "Netperf could not resolve %.80s as a host name",
-			      host, port, family_name(n ? n->control_af : plan->af), why.text, host);
+			      host, port, family_name(n ? n->control_af : plan->af), why.text,
+			      host);
 		return;
 	}
 	if (n && n->local_host)

@@ -30,7 +30,7 @@ struct nd_watch_view {
 	const struct nd_os_detail *detail; /* borrowed */
 	struct nd_watch_row *row;          /* owned */
 	size_t rows;
-	struct nd_nic *gone; /* owned: names of rows that are gone */
+	struct nd_nic *gone;   /* owned: names of rows that are gone */
 	struct nd_str verdict; /* sentences, one a line: what limits now; owned */
 };
 

@@ -52,7 +52,9 @@ static void make(struct scene *s, const uint64_t (*retransmits)[MARKS])
 	s->run.cfg = (struct nd_run_cfg){ .plan = &s->plan, .end = ND_CLIENT };
 	if (nd_lanes_fill(&s->plan, s->run.lanes, &err) < 0)
 		fail_msg("%s", err.text);
-	s->run.schedule = (struct nd_schedule){ .bound = { S, 3 * S, 3 * S }, .interval_ns = S, .least_ns = S / 2 };
+	s->run.schedule = (struct nd_schedule){ .bound = { S, 3 * S, 3 * S },
+						.interval_ns = S,
+						.least_ns = S / 2 };
 	s->run.workers = s->workers;
 	s->run.worker_n = 2;
 	s->run.lane_n = 1;
