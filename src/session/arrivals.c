@@ -116,8 +116,8 @@ void nd_arrivals_hear(struct nd_receiver *v, int fd, unsigned port_class, unsign
 	close_ear(e);
 	v->ear_at++;
 	own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (own < 0) /* out of descriptors: other connections will be heard */
-		return;
+	if (own < 0 || nd_receiver_is_near_limit(v, own))
+		return; /* (nearly) out of descriptors: other connections will be heard */
 	*e = (struct nd_ear){
 		.receiver = v, .fd = own, .port_class = port_class, .index = index, .at_ns = now_ns
 	};

@@ -22,6 +22,7 @@
 enum { ACCEPTS = 64, DOORS_MAX = 4096, TAIL = 100000 };
 
 #define PAUSE_NS (100 * ND_NS_PER_MS) /* out of descriptors: do not spin on the listener */
+#define RUN_FDS  32                   /* what workers need for themselves */
 
 /* One listening port. */
 struct door {
@@ -89,14 +90,31 @@ static void take_connection(struct door *d, int fd)
 		nd_log(ND_LOG_DEBUG, "%s", err.text);
 }
 
-/* Those that are left wait at their port, connected as far as their senders see: the result has less than was sent. */
-static void run_short(struct nd_receiver *v)
+/* Take no connections for a while. @data_only: but those that synchronise. */
+static void rest(struct nd_receiver *v, bool data_only)
 {
 	for (unsigned i = 0; i < v->door_n; i++) {
-		if (!v->doors[i].datagram && nd_watch_want(v->doors[i].watch, false, false) < 0)
+		const struct door *d = &v->doors[i];
+
+		if (d->datagram || (data_only && !is_data(&v->plan_ports[d->port_class])))
+			continue;
+		if (nd_watch_want(d->watch, false, false) < 0)
 			nd_log(ND_LOG_DEBUG, "a full port stays watched");
 	}
 	nd_timer_set(v->pause, nd_now_ns() + PAUSE_NS);
+}
+
+bool nd_receiver_is_near_limit(const struct nd_receiver *v, int fd)
+{
+	bool is_set_up = v->test.run && v->test.run_state >= ND_RUN_READY;
+
+	return !is_set_up && (uint64_t)fd + RUN_FDS >= v->fd_limit;
+}
+
+/* Those that are left wait at their port, connected as far as their senders see: the result has less than was sent. */
+static void run_short(struct nd_receiver *v)
+{
+	rest(v, false);
 	if (!v->is_short)
 		nd_log(ND_LOG_WARN,
 		       "no descriptors are left for more connections (ulimit -n): they are not read, "
@@ -114,6 +132,10 @@ static void accept_some(struct door *d)
 		if (fd < 0)
 			return;
 		take_connection(d, fd);
+		if (nd_receiver_is_near_limit(d->receiver, fd)) {
+			rest(d->receiver, true);
+			return;
+		}
 	}
 }
 
@@ -541,6 +563,7 @@ int nd_receiver_open(struct nd_receiver *v, struct nd_err *err)
 	if (nd_routes_bind(&v->routes, v->plan) < 0)
 		return nd_fail(err, -ENOMEM, "no memory for mappings");
 	v->stream_bytes = v->plan->workload[0].message_bytes;
+	v->fd_limit = nd_fd_limit();
 	r = open_test(v, err);
 	if (r == 0)
 		r = open_doors(v, err);

@@ -56,6 +56,7 @@ struct nd_receiver {
 	uint64_t flow_n, given_n, flow_room;
 	struct nd_timer *pause;
 	bool is_stopping, is_ended;
+	uint64_t fd_limit;
 	bool is_short; /* of descriptors, in this test: it was said */
 	enum nd_ending ending;
 	struct nd_err err;
@@ -69,6 +70,8 @@ bool nd_receiver_is_idle(const struct nd_receiver *v);
 /** nd_receiver_stop() - end the test that runs; ended() follows. */
 void nd_receiver_stop(struct nd_receiver *v, const char *reason);
 void nd_receiver_done(struct nd_receiver *v);
+/** nd_receiver_is_near_limit() - descriptor @fd is one of the last, which a run that is not set up yet will need. */
+bool nd_receiver_is_near_limit(const struct nd_receiver *v, int fd);
 /** nd_receiver_mapping() - which of the plan's targets data port number @index belongs to; -1: none. */
 int nd_receiver_mapping(const struct nd_receiver *v, unsigned index);
 
