@@ -272,7 +272,7 @@ const struct nd_check nd_checks_nic[] = {
 	  "ethtool -G IFACE rx MAXIMUM",
 	  "the driver, by ethtool -g", false, judge_rings },
 	{ "queues", "queues", "A queue is served by one CPU at a time: too few of them limit packets per second.",
-	  "ethtool -L IFACE combined N; where one queue is all there is, RPS spreads the rest of the work.",
+	  "ethtool -L IFACE combined N (or rx N tx N); where one queue is all there is, RPS spreads the rest of the work.",
 	  "/sys/class/net/IFACE/queues", false, judge_queues },
 	{ "irq_placement", "interrupts",
 	  "Queues that share a CPU share its time, and memory of another node costs more than a copy saves.",

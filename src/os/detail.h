@@ -98,7 +98,8 @@ ND_MUST_CHECK int nd_os_cpu_places(struct nd_os *os, struct nd_arena *a, struct 
 
 struct nd_nic_limits {
 	uint64_t rx_ring_max, tx_ring_max, queues_max; /* ND_UNKNOWN: not told */
-	uint64_t rx_usecs, adaptive_rx;                /* coalescing; adaptive 0 or 1 */
+	uint64_t queues_apart; /* those to receive and to send are set each for itself: 0, 1 */
+	uint64_t rx_usecs, adaptive_rx;  /* coalescing; adaptive 0 or 1 */
 	uint64_t udp4_ports, udp6_ports; /* receive hash of UDP looks at ports: 0, 1 */
 	uint64_t rps_queues, xps_queues; /* with a mask that is not empty */
 };

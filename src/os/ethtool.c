@@ -209,8 +209,10 @@ static void ask_maxima(int fd, const char *name, struct nd_nic_limits *l)
 		l->rx_ring_max = ring.rx_max_pending;
 		l->tx_ring_max = ring.tx_max_pending;
 	}
-	if (ask(fd, name, &channels))
+	if (ask(fd, name, &channels)) {
 		l->queues_max = ND_MAX(channels.max_combined, channels.max_rx);
+		l->queues_apart = channels.max_combined ? 0 : 1;
+	}
 	if (ask(fd, name, &coalesce)) {
 		l->rx_usecs = coalesce.rx_coalesce_usecs;
 		l->adaptive_rx = coalesce.use_adaptive_rx_coalesce ? 1 : 0;

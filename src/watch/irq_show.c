@@ -116,9 +116,9 @@ static void find_odd(const struct nd_irq_view *v, struct nd_str *out)
 	find_shared(v, out);
 	if (l->queues_max != ND_UNKNOWN && v->nic.rx_queues != ND_UNKNOWN &&
 	    v->nic.rx_queues < l->queues_max && v->nic.rx_queues < v->places.n)
-		nd_str_addf(out, "%llu of %llu queues are in use (ethtool -L %s combined N)\n",
+		nd_str_addf(out, "%llu of %llu queues are in use (ethtool -L %s %s)\n",
 			    (unsigned long long)v->nic.rx_queues, (unsigned long long)l->queues_max,
-			    v->ask->name);
+			    v->ask->name, l->queues_apart == 1 ? "rx N tx N" : "combined N");
 	if (l->rps_queues != ND_UNKNOWN && l->rps_queues && v->places.n &&
 	    v->nic.rx_queues != ND_UNKNOWN && v->nic.rx_queues >= v->places.n)
 		nd_str_add(out, "RPS deals packets out again, though each CPU has a queue\n");

@@ -381,6 +381,18 @@ def movable():
     return None, "no interface here has a device behind it"
 
 
+def test_irq_names_a_command_that_the_driver_takes(pair, netdyno):
+    pair.b.ip("link add two numrxqueues 2 numtxqueues 2 type veth peer name owt")
+    pair.b.run(["ethtool", "-L", "two", "rx", "1", "tx", "1"], check=True)
+    if (os.cpu_count() or 1) < 2:
+        pytest.skip("one queue is all that one CPU can use")
+    show = pair.b.run([netdyno, "irq", "show", "two"], check=True)
+    command, = re.findall(r"1 of 2 queues are in use \((ethtool -L two .*)\)", show.stdout)
+    pair.b.run(command.replace("N", "2").split(), check=True)
+    show = pair.b.run([netdyno, "irq", "show", "two"], check=True)
+    assert "queues 2 rx 2 tx" in show.stdout and "in use" not in show.stdout
+
+
 @pytest.mark.plain
 def test_irq_spread_and_restore_here(netdyno, tmp_path):
     """This machine's own device: spread, verified, and every setting back as it was, whatever happens between."""
