@@ -11,6 +11,9 @@
 #include "base/fd.h"
 #include "engine/int.h"
 
+/* Of a turn. An odd number: an end that asks, and began in the middle of an exchange, comes to stand before one. */
+#define STEPS (ND_TURN_BUDGET - 1)
+
 struct blocking {
 	struct pollfd p[1]; /* wake_fd, then one per flow */
 };
@@ -107,7 +110,7 @@ static bool take_turns(struct nd_io *io)
 		if (f->state == ND_FLOW_READY && !io->one_way && (io->patient || io->spins))
 			nd_flow_exchange(io, f);
 		if (f->state == ND_FLOW_READY)
-			ready |= nd_flow_turn(io, f, ND_TURN_BUDGET) == ND_FLOW_READY;
+			ready |= nd_flow_turn(io, f, STEPS) == ND_FLOW_READY;
 	}
 	return ready;
 }

@@ -28,8 +28,9 @@ struct rig {
 	bool unix_pair;  /* socketpair() instead of loopback */
 	uint64_t depth;  /* sends under way, 0: the engine's own */
 	const struct nd_wait *wait;
-	struct nd_hist *times; /* of round trips; NULL: none */
-	uint32_t eaten;        /* datagrams that the test took away */
+	struct nd_hist *times;         /* of round trips; NULL: none */
+	const struct nd_load *machine; /* instead of that named .load; NULL */
+	uint32_t eaten;                /* datagrams that the test took away */
 	void (*on_edge)(struct rig *r, uint64_t now_ns);
 
 	/* the rest is the rig's */
@@ -250,7 +251,7 @@ static inline void rig_open(struct rig *r)
 	r->plan.depth = r->depth;
 	r->lane = (struct nd_lane){
 		.workload = &r->wl,
-		.load = nd_load_find(r->load),
+		.load = r->machine ? r->machine : nd_load_find(r->load),
 		.frame = nd_frame_find(r->frame),
 		.transport = nd_transport_find(r->transport),
 	};
