@@ -42,7 +42,7 @@ OMNI = {
                 "response": (52, "i"), "flags": (56, "u"), "rate": (60, "f"), "length": (64, "i"),
                 "port": (88, "u"), "family": (92, "u"), "kind": (96, "u"), "protocol": (100, "u"),
                 "direction": (104, "u"), "client_port": (108, "u"), "burst": (112, "u"),
-                "interval": (116, "u"), "priority": (152, "i"), "tos": (156, "i"), "cc": (160, 16),
+                "interval": (116, "u"), "server_ip": (136, "u"), "priority": (152, "i"), "tos": (156, "i"), "cc": (160, 16),
                 "file": (176, 32)},
     "response": {"type": (0, "u"), "error": (4, "u"), "rcvbuf": (8, "i"), "recv_size": (12, "i"),
                  "recv_width": (16, "i"), "sndbuf": (20, "i"), "send_size": (24, "i"),

@@ -171,6 +171,18 @@ def test_server_takes_the_port_that_was_asked(host, server):
         assert c.results().received > 0 and d.results().received > 0
 
 
+@pytest.mark.parametrize("test", ["TCP_STREAM", "UDP_STREAM"])
+@pytest.mark.parametrize("words", [{"server_ip": 0xc000024d}, {"cpu": 77}, {"cpu": 4095}],
+                         ids=["address", "cpu", "high cpu"])
+def test_server_passes_over_what_is_not_here(host, server, test, words):
+    """An address that is another machine's, which translates addresses, or a CPU that there is not."""
+    with Client(host, server()) as c:
+        c.ask(test, **words)
+        sent = c.run(0.2, size=1000)
+        got = c.results()
+        assert got.error == 0 and got.received == sent
+
+
 def test_server_serves_many_at_once(host, server):
     port = server()
     clients = [Client(host, port) for _ in range(20)]

@@ -37,6 +37,8 @@ CASES = {
     "burst": ("-t TCP_RR", "-b 16 -D"),
     "fixed port": ("-t UDP_STREAM", "-P ,{port} -m 1000 -R 1"),
     "late": ("-t TCP_STREAM -s 2", ""),
+    "no such cpu": ("-t TCP_RR -T 77", ""),
+    "paced connections": ("-t TCP_CRR -b 10 -w 10", ""),
 }
 FAMILY = pytest.mark.parametrize("family", ["ip4", "ip6"])
 PAIRS = pytest.mark.parametrize("real_serves", [True, False], ids=["real netserver", "real netperf"])
@@ -145,6 +147,11 @@ def test_connections_end_soon(run, test):
     begun = time.monotonic()
     run(False, "ip4", f"-t {test}")
     assert time.monotonic() - begun < 4.0 * slow()
+
+
+def test_waits_longer_than_the_original_can(run):
+    """Its server's time runs from its answer on, so that its own client fails behind a wait of 5 seconds."""
+    assert figures(run(True, "ip4", "-t TCP_STREAM -l 1 -s 5"))[4] > 10
 
 
 @PAIRS
