@@ -180,7 +180,7 @@ class Peer:
         self.bytes[i] += len(got)
         if self.udp:
             self.sizes.add(len(got))
-        self.fill.update(set(got))
+        self.fill.update(got.translate(None, bytes(self.fill)))  # what is new: a set of all would be slow
         return True
 
     def flood(self, size=65536, fill=b"A"):
