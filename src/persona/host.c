@@ -5,7 +5,7 @@
 
 #include "persona/int.h"
 
-/* "[::1]:7575" or "[::1]": brackets belong into an URL. */
+/* "[::1]" is an address; "[::1]:7575" is one for URLs. */
 static int bracketed(const char *host, struct nd_err *err)
 {
 	const char *end = strchr(host, ']');
@@ -14,9 +14,8 @@ static int bracketed(const char *host, struct nd_err *err)
 		return nd_fail(err, -EINVAL,
 			       "HOST '%.255s': the port is an option: HOST %.*s with -p %.20s",
 			       host, (int)(end - host - 1), host + 1, end + 2);
-	if (end && !end[1])
-		return nd_fail(err, -EINVAL, "HOST '%.255s': an address has no brackets: %.*s",
-			       host, (int)(end - host - 1), host + 1);
+	if (end && end > host + 1 && !end[1])
+		return 0;
 	return nd_fail(err, -EINVAL, "HOST '%.255s' is neither a name nor an address", host);
 }
 

@@ -212,20 +212,20 @@ static int connect_flow(const struct nd_worker *w, struct nd_flow *f, const stru
 {
 	const struct nd_run_cfg *cfg = &w->run->cfg;
 	const char *source = nd_route_multicast(w->run, f->tx.flow);
+	const struct nd_lane *l = nd_lane_of(w, f);
 	struct nd_sockopts own = *o;
 	struct nd_addr to, from;
 	bool bound;
 
 	if (source)
 		own.multicast.source = source;
-	/* what receives keeps the kernel's own way to acknowledge */
-	own.speaks_first = w->run->cfg.greeting && w->run->cfg.greeting->quiet_at && f->active &&
-			   !nd_is_datagram(nd_lane_of(w, f)) &&
-			   nd_layout_halves(nd_lane_of(w, f), true) == 1;
+	/* what receives keeps the kernel's own way to acknowledge; connections of the test itself are not greeted */
+	own.speaks_first = cfg->greeting && cfg->greeting->quiet_at && f->active &&
+			   !l->load->connects && !nd_is_datagram(l) &&
+			   nd_layout_halves(l, true) == 1;
 	nd_route_peer(w->run, f->tx.flow, &to);
 	bound = nd_route_source(w->run, f->tx.flow, &to, &from);
-	return nd_open(nd_lane_of(w, f)->transport, &own, &to, bound ? &from : NULL, cfg->dev,
-		       &f->fd, err);
+	return nd_open(l->transport, &own, &to, bound ? &from : NULL, cfg->dev, &f->fd, err);
 }
 
 /* From the next port of this worker's share of them: each has every so many-th. */

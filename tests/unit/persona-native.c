@@ -73,7 +73,7 @@ static const struct sentence_case sentences[] = {
 	/* no host */
 	{ "stream h:7575", "HOST 'h:7575': the port is an option: HOST h with -p 7575" },
 	{ "packets [::1]:5", "HOST '[::1]:5': the port is an option: HOST ::1 with -p 5" },
-	{ "latency [::1]", "HOST '[::1]': an address has no brackets: ::1" },
+	{ "latency []", "HOST '[]' is neither a name nor an address" },
 	{ "connect [::1", "HOST '[::1' is neither a name nor an address" },
 	{ "stream http://h", "HOST 'http://h' is neither a name nor an address" },
 	{ "stream me@h", "HOST 'me@h' is neither a name nor an address" },
