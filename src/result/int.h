@@ -112,6 +112,7 @@ struct nd_join {
 	struct nd_direction *d;
 	const struct nd_side *sender, *receiver;
 	const struct nd_part *tx, *rx; /* what they measured of the workload */
+	const struct nd_list *heard; /* intervals of the one that is NULL, where the other is not */
 };
 
 /** nd_join_intervals() - rows by index, both ends side by side. -ENOMEM. */

@@ -376,7 +376,7 @@ int nd_result_join(struct nd_result *r, const struct nd_result_ask *ask, struct 
 	e = nd_list_new(&r->arena, &r->directions, ask->workloads, sizeof(*d));
 	d = r->directions.v;
 	for (i = 0; e == 0 && i < ask->workloads; i++) {
-		struct nd_join j = { .r = r, .d = &d[i] };
+		struct nd_join j = { .r = r, .d = &d[i], .heard = &ask->workload[i].heard };
 
 		e = ask_direction(r, ask, i, &d[i]);
 		j.sender = nd_result_sender(r, &d[i]);

@@ -89,7 +89,7 @@ static void place_interval(const struct nd_interval_sample *s, struct nd_interva
 {
 	ret->start_s = s->start_s;
 	ret->end_s = s->end_s;
-	ret->phase = s->phase;
+	ret->phase = s->phase ? s->phase : ret->phase;
 }
 
 /* Of the two clocks the receiver's counts, as its bytes do. */
@@ -128,8 +128,9 @@ static void join_interval(const struct nd_direction *d, const struct nd_interval
 int nd_join_intervals(const struct nd_join *j)
 {
 	static const struct nd_list none;
-	const struct nd_list *tx = j->tx ? &j->tx->intervals : &none,
-			     *rx = j->rx ? &j->rx->intervals : &none;
+	const struct nd_list *heard = j->tx || j->rx ? j->heard : &none;
+	const struct nd_list *tx = j->tx ? &j->tx->intervals : heard,
+			     *rx = j->rx ? &j->rx->intervals : heard;
 	ND_CLEANUP(column_done) struct column sent = { 0 };
 	ND_CLEANUP(column_done) struct column received = { 0 };
 	struct column a, b;

@@ -479,6 +479,8 @@ struct nd_result_ask {
 		uint64_t flows, message_bytes, total_bytes, rate_bps, rate_ops;
 		const char *load, *transport;
 		const char *sizes; /* in words; NULL: one */
+		/* struct nd_interval_sample, without phases: all that there is of an end that gave no result; borrowed */
+		struct nd_list heard;
 	} workload[8];
 
 	double window_s; /* asked measured window; NAN: the test ends by bytes */

@@ -82,6 +82,16 @@ struct nd_here {
 void nd_here_read(struct nd_here *here); /* what cannot be read stays unknown */
 void nd_here_done(struct nd_here *here);
 
+/* Intervals of one workload that the peer told. */
+struct nd_heard {
+	struct nd_interval_sample *v; /* owned: nd_heard_done() */
+	size_t n, room;
+};
+
+/** nd_heard_add() - keep a copy; without memory it is lost. */
+void nd_heard_add(struct nd_heard *heard, const struct nd_interval_sample *s);
+void nd_heard_done(struct nd_heard *heard);
+
 struct nd_test {
 	struct nd_loop *loop; /* borrowed, like the next five */
 	const struct nd_dialect *dialect;
@@ -109,6 +119,7 @@ struct nd_test {
 	char nic[64];
 	enum nd_run_state run_state;
 	uint32_t intervals_told;
+	struct nd_heard heard[ND_MAX_WORKLOADS]; /* and heard of the peer */
 	uint64_t flows_told;
 	uint64_t prepared_ns; /* when flows began to open */
 	uint64_t ready_ns;    /* when all were open; 0: they are not */

@@ -225,6 +225,7 @@ static int fill_ask(const struct nd_test *t, struct nd_arena *a, struct nd_resul
 		ask->workload[i].rate_ops = w->rate_ops;
 		ask->workload[i].load = w->load;
 		ask->workload[i].transport = w->transport;
+		ask->workload[i].heard = (struct nd_list){ .v = t->heard[i].v, .n = t->heard[i].n };
 		by_bytes = by_bytes || w->total_bytes > 0 || w->total_ops > 0;
 		r = r < 0 ? r : put_sizes(w, plan->ask.imix, a, &ask->workload[i].sizes);
 	}

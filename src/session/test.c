@@ -217,6 +217,21 @@ static void on_run(void *user, bool readable, bool writable)
 		tell_result(t);
 }
 
+static void drop_heard(struct nd_test *t)
+{
+	for (size_t i = 0; i < ND_COUNTOF(t->heard); i++)
+		nd_heard_done(&t->heard[i]);
+}
+
+static void hear_intervals(struct nd_test *t, const struct nd_interval_sample *s, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (s[i].workload < t->plan->workloads)
+			nd_heard_add(&t->heard[s[i].workload], &s[i]);
+	if (t->ops->intervals)
+		t->ops->intervals(t->user, false, s, n);
+}
+
 static bool get_greeting(const struct nd_test *t, bool datagram, struct nd_greeting *ret)
 {
 	struct nd_greeting_out g = { 0 };
@@ -282,6 +297,7 @@ static void prepare(struct nd_test *t, uint64_t threads)
 	struct nd_err err = { 0 };
 
 	t->intervals_told = 0;
+	drop_heard(t);
 	t->told_ready = t->told_sent = t->told_result = false;
 	if (make_run(t, threads, &err) < 0)
 		tell_run_failed(t, &err);
@@ -412,8 +428,8 @@ static void carry_one(struct nd_test *t, const struct nd_verb_item *v)
 			carry_run_verb(t, v);
 		break;
 	case ND_DO_PEER_INTERVAL:
-		if (!is_over && t->ops->intervals)
-			t->ops->intervals(t->user, false, v->intervals, v->intervals_n);
+		if (!is_over)
+			hear_intervals(t, v->intervals, v->intervals_n);
 		break;
 	case ND_DO_NOTE:
 		if (!is_over && t->ops->note)
@@ -546,5 +562,6 @@ void nd_test_done(struct nd_test *t)
 	free(t->dialog);
 	t->dialog = NULL;
 	nd_verbs_done(&t->verbs);
+	drop_heard(t);
 	nd_arena_done(&t->arena);
 }

@@ -421,8 +421,12 @@ def test_server_killed(pair, netdyno, slow, way):
     if client.returncode == 1:
         report = partial(client)
         d, = report["directions"]
+        theirs = "sent_bytes" if way == ("-R",) else "received_bytes"
+        assert d[theirs] is None, "the server told no result"
+        assert any((row[theirs] or 0) > 0 for row in d["intervals"]), "but what it had read, or sent, until then"
+        assert all(row["phase"] == "measure" for row in d["intervals"] if row["sent_bytes"] is not None)
         if way != ("-R",):
-            assert d["sent_bytes"] > 0 and d["received_bytes"] is None
+            assert d["sent_bytes"] > 0
 
 
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])

@@ -399,6 +399,38 @@ static void test_lost_peer(void **state)
 	nd_result_done(&r);
 }
 
+/* What the lost end had told while the test ran stands in the rows, and in no sum. */
+static void test_lost_peer_had_told(void **state)
+{
+	struct nd_interval_sample told[2];
+	const struct nd_interval_joint *row;
+	struct nd_result_ask ask;
+	struct nd_err err = { 0 };
+	struct nd_result r;
+
+	(void)state;
+	fix_make(&fix_lost_peer, &r);
+	fix_ask(&fix_lost_peer, &ask);
+	for (size_t i = 0; i < ND_COUNTOF(told); i++) {
+		nd_table_unknown(&nd_interval_table, &told[i]);
+		told[i].index = 2 + i;
+		told[i].rx_bytes = 1000 + i;
+		told[i].rx_bps = 8000;
+	}
+	ask.workload[0].heard = (struct nd_list){ .v = told, .n = ND_COUNTOF(told) };
+	assert_int_equal(nd_result_join(&r, &ask, &err), 0);
+	row = ((const struct nd_direction *)r.directions.v)->intervals.v;
+	assert_true(row[1].received_bytes == ND_UNKNOWN);
+	for (size_t i = 0; i < ND_COUNTOF(told); i++) {
+		assert_int_equal(row[2 + i].received_bytes, 1000 + i);
+		near(row[2 + i].goodput_bps, 8000);
+		assert_int_equal(row[2 + i].sent_bytes, 1176500000);
+		assert_non_null(row[2 + i].phase);
+	}
+	assert_true(((const struct nd_direction *)r.directions.v)->received_bytes == ND_UNKNOWN);
+	nd_result_done(&r);
+}
+
 /* A run that ended in its warm-up measured nothing: no rate of 0. */
 static void test_no_window(void **state)
 {
@@ -701,6 +733,7 @@ int main(void)
 		cmocka_unit_test(test_same_host),
 		cmocka_unit_test(test_machine_told_once),
 		cmocka_unit_test(test_lost_peer),
+		cmocka_unit_test(test_lost_peer_had_told),
 		cmocka_unit_test(test_no_window),
 		cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_ragged_rows),
