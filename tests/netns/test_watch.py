@@ -242,14 +242,15 @@ def test_a_terminal_of_any_size(pair, netdyno, rows, columns):
     """No screen is longer or wider than the terminal, or it would roll; the busy interface is on it."""
     for n in range(10):
         pair.b.ip(f"link add zz{n} type veth peer name yy{n}")
-    ping = pair.a.spawn(["ping", "-q", "-i", "0.05", pair.b.ip4])
+    ping = pair.a.spawn(["ping", "-q", "-i", "0.005", pair.b.ip4])
     screens, end = on_terminal(pair.b, [netdyno, "watch", "-i", "100ms"], rows, columns, until=28)
     ping.close()
     plain = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).replace("\r", "") for screen in screens]
     assert all(screen.count("\n") < rows for screen in plain)
     assert max(len(line) for screen in plain for line in screen.split("\n")) <= columns
     if rows > 3:
-        assert all(re.search(rf"^{pair.b.dev} +\S", screen, re.M) for screen in plain[5:])
+        without = [screen for screen in plain[5:] if not re.search(rf"^{pair.b.dev} +\S", screen, re.M)]
+        assert len(without) <= 2, "of many: a machine may stand still for 0.1 s, and nobody sends then"
     if rows < 20 and rows > 3:
         assert re.search(r"^\d+ more; name", plain[-1], re.M)
     if columns >= 80:
