@@ -3,6 +3,7 @@
 #ifndef ND_WATCH_INT_H
 #define ND_WATCH_INT_H
 
+#include <termios.h>
 #include <time.h>
 
 #include "base/json.h"
@@ -122,5 +123,11 @@ void nd_watch_more_json(const struct nd_watch_ask *ask, const struct nd_watch_vi
 /** nd_watch_number() - @width columns, right-justified, "-" if it is NAN. */
 void nd_watch_number(struct nd_str *out, double v, int width, int decimals);
 const char *nd_watch_nic_name(const struct nd_watch_view *v, uint64_t ifindex);
+
+/** nd_terminal_keep() - what is written to the terminal @fd is shown, whatever keys are pressed meanwhile.
+ * False: nothing was changed; else @ret is for nd_terminal_restore(). */
+bool nd_terminal_keep(int fd, struct termios *ret);
+/** nd_terminal_restore() - behind what was written last, which is shown first. */
+void nd_terminal_restore(int fd, const struct termios *was);
 
 #endif

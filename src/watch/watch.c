@@ -358,18 +358,10 @@ static int check_names(const struct watching *w, struct nd_err *err)
 	return 0;
 }
 
-static int run(struct watching *w, struct nd_err *err)
+static int go_on(struct watching *w, struct nd_err *err)
 {
-	int r = nd_os_open(w->place->root, &w->os, err);
+	int r = begin(w, err);
 
-	if (r < 0)
-		return r;
-	r = take(w, &w->then, &w->then_detail);
-	if (r < 0)
-		return nd_fail(err, r, "watch: out of memory");
-	r = check_names(w, err);
-	if (r == 0)
-		r = begin(w, err);
 	if (r != 0)
 		return r;
 	r = watch(w);
@@ -380,6 +372,27 @@ static int run(struct watching *w, struct nd_err *err)
 	if (r < 0)
 		return nd_fail(err, r, "watch: %s",
 			       r == -ENOMEM ? "out of memory" : "cannot write");
+	return r;
+}
+
+static int run(struct watching *w, struct nd_err *err)
+{
+	struct termios was;
+	bool keeps;
+	int r = nd_os_open(w->place->root, &w->os, err);
+
+	if (r < 0)
+		return r;
+	r = take(w, &w->then, &w->then_detail);
+	if (r < 0)
+		return nd_fail(err, r, "watch: out of memory");
+	r = check_names(w, err);
+	if (r < 0)
+		return r;
+	keeps = w->writer == &nd_watch_table && nd_terminal_keep(w->place->out_fd, &was);
+	r = go_on(w, err);
+	if (keeps)
+		nd_terminal_restore(w->place->out_fd, &was);
 	return r;
 }
 

@@ -229,7 +229,11 @@ def on_terminal(host, argv, rows, columns, until):
             "    os.write(1, data)\n"
             "    seen = globals().get('seen', b'') + data\n"
             f"    if seen.count(b'\\x1b[H') >= {until} and 'told' not in globals():\n"
+            "        if termios.tcgetattr(fd)[3] & termios.NOFLSH:\n"
+            "            kept = True\n"
             "        told = os.write(fd, b'\\x03')\n"
+            "assert 'kept' in globals(), 'what is written behind Ctrl-C may be thrown away'\n"
+            "assert not termios.tcgetattr(fd)[3] & termios.NOFLSH, 'the terminal is not as it was'\n"
             "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
     done = host.run([sys.executable, "-c", code, *argv], timeout=30)
     assert done.returncode == 0, done.stdout[-500:]
