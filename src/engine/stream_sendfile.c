@@ -61,6 +61,7 @@ static int open_sendfile(struct nd_io *io, unsigned lane, struct nd_err *err)
 	return r;
 }
 
+/* It moves through a pipe, too: as with splice(), a short count does not say that the socket is full. */
 static int send_file(struct nd_io *io, struct nd_flow *f)
 {
 	const struct file *s = io->tx_state[f->workload];
@@ -77,7 +78,8 @@ static int send_file(struct nd_io *io, struct nd_flow *f)
 	} while (r < 0 && nd_call_again(io->send_waits));
 	code = errno;
 	io->now_ns = nd_now_ns();
-	return r < 0 ? nd_stream_refused(io, f, code) : nd_stream_sent(io, f, n, (size_t)r);
+	return r < 0 ? nd_stream_refused(io, f, code) :
+		       nd_stream_sent(io, f, (size_t)r, (size_t)r);
 }
 
 const struct nd_xfer nd_xfer_stream_sendfile = {

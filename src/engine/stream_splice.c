@@ -98,6 +98,8 @@ static int refill(struct nd_io *io, struct nd_flow *f, struct splice_send *s)
 	return 0;
 }
 
+/* A short count may be the pipe's doing, or a signal's, or of work that the kernel left for later: no edge would follow.
+ * Only EAGAIN says that the socket is full. */
 static int send_pages(struct nd_io *io, struct nd_flow *f)
 {
 	struct splice_send *s = io->tx_state[f->workload];
@@ -118,7 +120,7 @@ static int send_pages(struct nd_io *io, struct nd_flow *f)
 	if (r <= 0)
 		return nd_stream_refused(io, f, r < 0 ? code : EIO);
 	s->level -= (size_t)r;
-	return nd_stream_sent(io, f, n, (size_t)r);
+	return nd_stream_sent(io, f, (size_t)r, (size_t)r);
 }
 
 /* ---- receiver */
