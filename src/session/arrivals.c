@@ -40,7 +40,7 @@ void nd_arrivals_give(struct nd_receiver *v)
 
 	for (; v->test.run && v->given_n < v->flow_n; v->given_n++) {
 		const struct nd_arrival *f = &v->flows[v->given_n];
-		int route = nd_receiver_mapping(v, f->index);
+		int route = nd_ports_mapping(v, f->index);
 		int fd = nd_take_fd(&v->flows[v->given_n].fd);
 
 		if (nd_run_give_at(v->test.run, v->given_n, route, fd, &err) < 0)
@@ -116,7 +116,7 @@ void nd_arrivals_hear(struct nd_receiver *v, int fd, unsigned port_class, unsign
 	close_ear(e);
 	v->ear_at++;
 	own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (own < 0 || nd_receiver_is_near_limit(v, own))
+	if (own < 0 || nd_ports_are_near_limit(v, own))
 		return; /* (nearly) out of descriptors: other connections will be heard */
 	*e = (struct nd_ear){
 		.receiver = v, .fd = own, .port_class = port_class, .index = index, .at_ns = now_ns

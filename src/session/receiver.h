@@ -5,7 +5,7 @@
 
 #include "session/int.h"
 
-struct door;
+struct nd_port;
 
 /* A data socket that came; its number in the test is its place in the list. */
 struct nd_arrival {
@@ -49,8 +49,8 @@ struct nd_receiver {
 	struct nd_test test;
 	struct nd_live *live;
 	struct nd_phases *phases;
-	struct door *doors; /* owned */
-	unsigned door_n;
+	struct nd_port *ports; /* owned; the listening ones */
+	unsigned port_n;
 	struct nd_routes routes;  /* one for each mapping: its CPU */
 	struct nd_arrival *flows; /* owned */
 	uint64_t flow_n, given_n, flow_room;
@@ -70,10 +70,21 @@ bool nd_receiver_is_idle(const struct nd_receiver *v);
 /** nd_receiver_stop() - end the test that runs; ended() follows. */
 void nd_receiver_stop(struct nd_receiver *v, const char *reason);
 void nd_receiver_done(struct nd_receiver *v);
-/** nd_receiver_is_near_limit() - descriptor @fd is one of the last, which a run that is not set up yet will need. */
-bool nd_receiver_is_near_limit(const struct nd_receiver *v, int fd);
-/** nd_receiver_mapping() - which of the plan's targets data port number @index belongs to; -1: none. */
-int nd_receiver_mapping(const struct nd_receiver *v, unsigned index);
+
+/* ports.c: listening ports. */
+/** nd_ports_open() - all that the dialog asks for. One that cannot be had is an error, unless @v is lenient. */
+ND_MUST_CHECK int nd_ports_open(struct nd_receiver *v, struct nd_err *err);
+void nd_ports_done(struct nd_receiver *v);
+/** nd_ports_renew() - for another test: what the last one left at datagram ports is thrown away, all are watched. */
+void nd_ports_renew(struct nd_receiver *v);
+/** nd_ports_give_datagrams() - copies of the datagram sockets become flows of the test; they are not watched then. */
+void nd_ports_give_datagrams(struct nd_receiver *v);
+/** nd_ports_are_called() - some connection waits at a data port, not yet accepted. */
+bool nd_ports_are_called(const struct nd_receiver *v);
+/** nd_ports_are_near_limit() - descriptor @fd is one of the last, which a run that is not set up yet will need. */
+bool nd_ports_are_near_limit(const struct nd_receiver *v, int fd);
+/** nd_ports_mapping() - which of the plan's targets data port number @index belongs to; -1: none. */
+int nd_ports_mapping(const struct nd_receiver *v, unsigned index);
 
 /* arrivals.c: data sockets. */
 ND_MUST_CHECK int nd_arrivals_add(struct nd_receiver *v, int fd, unsigned index);
