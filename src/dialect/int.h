@@ -185,13 +185,6 @@ void nd_native_send(struct nd_native *d, enum nd_native_message m, const struct 
 ND_MUST_CHECK int nd_native_encode_result(struct nd_arena *a, const struct nd_side *side,
 					  struct nd_str *out);
 void nd_native_timer(struct nd_native *d, enum nd_native_timer timer, uint64_t at_ns);
-/** nd_native_fail() - end the dialog without a result. */
-void nd_native_fail(struct nd_native *d, bool peer_fault, int code, const char *fmt, ...)
-	ND_PRINTF(4, 5);
-/** nd_native_protest() - the peer broke the rules: say so to it, then fail. */
-void nd_native_protest(struct nd_native *d, const char *fmt, ...) ND_PRINTF(2, 3);
-/** nd_native_lost() - nothing more will come from the peer: before the start fail, else keep what is measured. */
-void nd_native_lost(struct nd_native *d, int code, const char *fmt, ...) ND_PRINTF(3, 4);
 void nd_native_prepare(struct nd_native *d);
 /** nd_native_wait() - how long this stage may take from now on. */
 void nd_native_wait(struct nd_native *d, uint64_t by_ns);
@@ -200,9 +193,6 @@ uint64_t nd_native_patience(const struct nd_native *d);
 /** nd_native_setup_ns() - the same for all flows, when a few are given @few_ns. */
 uint64_t nd_native_setup_ns(const struct nd_native *d, uint64_t few_ns);
 void nd_native_start(struct nd_native *d, uint64_t at_ns);
-/** nd_native_settle() - go on when both results are here, or the peer's will not come. */
-void nd_native_settle(struct nd_native *d);
-void nd_native_done(struct nd_native *d);
 /** nd_native_threads() - workers of each end. */
 uint64_t nd_native_threads(const struct nd_native *d);
 /** nd_native_meet() - keep what the peer's hello says about it. */
@@ -210,15 +200,32 @@ void nd_native_meet(struct nd_native *d, const struct nd_native_body *b);
 const char *nd_native_peer_name(const struct nd_native *d);
 
 void nd_native_on_local(struct nd_native *d, const struct nd_dialog_event *ev);
-void nd_native_on_tick(struct nd_native *d);
-void nd_native_on_deadline(struct nd_native *d);
-void nd_native_on_down(struct nd_native *d, const struct nd_dialog_event *ev);
 
 void nd_native_on_intervals(struct nd_native *d, const struct nd_native_body *b);
 void nd_native_on_sent(struct nd_native *d, const struct nd_native_body *b);
 void nd_native_on_result(struct nd_native *d, const struct nd_native_body *b);
-void nd_native_on_stop(struct nd_native *d, const struct nd_native_body *b);
 void nd_native_on_beat(struct nd_native *d, const struct nd_native_body *b);
+
+/* native_end.c: all the ways a test ends */
+/** nd_native_fail() - end the dialog without a result. */
+void nd_native_fail(struct nd_native *d, bool peer_fault, int code, const char *fmt, ...)
+	ND_PRINTF(4, 5);
+/** nd_native_protest() - the peer broke the rules: say so to it, then fail. */
+void nd_native_protest(struct nd_native *d, const char *fmt, ...) ND_PRINTF(2, 3);
+/** nd_native_lost() - nothing more will come from the peer: before the start fail, else keep what is measured. */
+void nd_native_lost(struct nd_native *d, int code, const char *fmt, ...) ND_PRINTF(3, 4);
+/** nd_native_settle() - go on when both results are here, or the peer's will not come. */
+void nd_native_settle(struct nd_native *d);
+void nd_native_done(struct nd_native *d);
+/** nd_native_run_failed() - this end's run did; @why: NULL when it does not say. */
+void nd_native_run_failed(struct nd_native *d, const struct nd_err *why);
+/** nd_native_stop_asked() - somebody at this end wants it to end; @reason: NULL when it is not told. */
+void nd_native_stop_asked(struct nd_native *d, const char *reason);
+
+void nd_native_on_tick(struct nd_native *d);
+void nd_native_on_deadline(struct nd_native *d);
+void nd_native_on_down(struct nd_native *d, const struct nd_dialog_event *ev);
+void nd_native_on_stop(struct nd_native *d, const struct nd_native_body *b);
 void nd_native_on_error(struct nd_native *d, const struct nd_native_body *b);
 
 /* native_client.c */

@@ -2,7 +2,8 @@
 /*
  * The native language: one port for control and data, messages of length and JSON. This file: what the
  * session sees. The order of messages is in doc/protocol.md; native_client.c and native_server.c are the ends,
- * native_run.c what they share, native_msg.c the messages.
+ * native_run.c and native_end.c what they share, native_group.c what a group of clients adds, native_msg.c the
+ * messages.
  */
 #include <errno.h>
 #include <math.h>
