@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues, interrupts by CPU and drivers' limits of several interfaces at one instant, and what came between two. */
+/* Queues, interrupts by CPU and drivers' limits of several interfaces at one instant. */
 #include <errno.h>
-#include <linux/genetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +13,6 @@
 #define FIRST_ROWS 16u
 #define ROWS_MAX   65536u
 #define LINES_MAX  4096u
-
-/* The generic family "netdev" (Linux 6.9); the headers of older systems lack it. */
-#define NETDEV_QSTATS_GET 12
-#define QSTATS_IFINDEX    1
-#define QSTATS_TYPE       2
-#define QSTATS_QUEUE      3
-#define QSTATS_SCOPE      4
-#define QSTATS_RX_PACKETS 8
-#define QSTATS_RX_BYTES   9
-#define QSTATS_TX_PACKETS 10
-#define QSTATS_TX_BYTES   11
-#define QSTATS_RX_DROPS   13
-#define QSTATS_TX_DROPS   24 /* by the hardware */
-#define SCOPE_QUEUE       1
 
 struct taking {
 	struct nd_os *os;
@@ -49,7 +34,7 @@ static void *room(void *rows, uint32_t n, size_t size)
 	return full ? realloc(rows, ND_MAX(FIRST_ROWS, n * 2) * size) : rows;
 }
 
-static struct nd_queue_count *add_queue(struct nd_os_detail *d)
+struct nd_queue_count *nd_os_add_queue(struct nd_os_detail *d)
 {
 	struct nd_queue_count *rows = room(d->queue, d->queues, sizeof(*rows));
 
@@ -72,133 +57,7 @@ static struct nd_queue_count *find_queue(struct nd_os_detail *d, uint64_t ifinde
 	return NULL;
 }
 
-/* ---- netdev */
-
-static uint64_t attr_number(const struct nd_os_attr *a)
-{
-	uint64_t v;
-
-	if (a->len < sizeof(v))
-		return nd_os_attr_u32(a);
-	memcpy(&v, a->data, sizeof(v));
-	return v;
-}
-
-static int take_family(void *ctx, const char *body, size_t len)
-{
-	const char *p = body + GENL_HDRLEN;
-	size_t left = len - GENL_HDRLEN;
-	struct nd_os *os = ctx;
-	struct nd_os_attr a;
-
-	if (len < GENL_HDRLEN)
-		return -EBADMSG;
-	while (nd_os_attr_next(&p, &left, &a))
-		if (a.type == CTRL_ATTR_FAMILY_ID && a.len >= sizeof(os->netdev_family))
-			memcpy(&os->netdev_family, a.data, sizeof(os->netdev_family));
-	return 0;
-}
-
-static void find_family(struct nd_os *os)
-{
-	static const char name[] = "netdev";
-
-	struct {
-		struct genlmsghdr head;
-		uint16_t len, type;
-		char name[8];
-	} body = { .head = { .cmd = CTRL_CMD_GETFAMILY, .version = 1 },
-		   .len = 4 + sizeof(name),
-		   .type = CTRL_ATTR_FAMILY_NAME };
-
-	struct nd_os_request q = { .type = GENL_ID_CTRL,
-				   .body = &body,
-				   .len = sizeof(body),
-				   .take = take_family,
-				   .ctx = os };
-
-	os->netdev_asked = true;
-	memcpy(body.name, name, sizeof(name));
-	if (os->is_machine && nd_os_rtnl_ask(&os->genl, &q) < 0)
-		os->netdev_family = 0; /* no such family */
-}
-
-static void take_qstat(struct nd_queue_count *q, const struct nd_os_attr *a)
-{
-	switch (a->type) {
-	case QSTATS_RX_PACKETS:
-	case QSTATS_TX_PACKETS:
-		q->packets = attr_number(a);
-		break;
-	case QSTATS_RX_BYTES:
-	case QSTATS_TX_BYTES:
-		q->bytes = attr_number(a);
-		break;
-	case QSTATS_RX_DROPS:
-	case QSTATS_TX_DROPS:
-		q->drops = attr_number(a);
-		break;
-	default:
-		break;
-	}
-}
-
-int nd_os_take_qstats(void *ctx, const char *body, size_t len)
-{
-	const char *p = body + GENL_HDRLEN;
-	size_t left = len - GENL_HDRLEN;
-	struct nd_queue_count *q;
-	struct nd_os_attr a;
-
-	if (len < GENL_HDRLEN)
-		return -EBADMSG;
-	q = add_queue(ctx);
-	if (!q)
-		return -ENOMEM;
-	while (nd_os_attr_next(&p, &left, &a)) {
-		if (a.type == QSTATS_IFINDEX)
-			q->ifindex = attr_number(&a);
-		else if (a.type == QSTATS_TYPE)
-			q->is_tx = attr_number(&a);
-		else if (a.type == QSTATS_QUEUE)
-			q->queue = attr_number(&a);
-		else
-			take_qstat(q, &a);
-	}
-	return 0;
-}
-
-/* All interfaces' queues in one question; those that are not wanted go out again. */
-static int ask_netdev(struct taking *t)
-{
-	struct {
-		struct genlmsghdr head;
-		uint16_t len, type;
-		uint32_t scope;
-	} body = { .head = { .cmd = NETDEV_QSTATS_GET, .version = 1 },
-		   .len = 8,
-		   .type = QSTATS_SCOPE,
-		   .scope = SCOPE_QUEUE };
-
-	struct nd_os_request q = { .flags = NLM_F_DUMP,
-				   .body = &body,
-				   .len = sizeof(body),
-				   .take = nd_os_take_qstats,
-				   .ctx = t->ret };
-	int r;
-
-	if (!t->os->netdev_asked)
-		find_family(t->os);
-	q.type = t->os->netdev_family;
-	if (!q.type)
-		return 0;
-	r = nd_os_rtnl_ask(&t->os->genl, &q);
-	if (r < 0)
-		t->ret->queues = 0;
-	else if (t->ret->queues)
-		t->ret->queue_source = "netdev";
-	return r == -ENOMEM ? r : 0;
-}
+/* ---- queues */
 
 static const struct nd_nic *nic_of(const struct taking *t, uint64_t ifindex)
 {
@@ -215,6 +74,7 @@ static bool is_wanted(const struct taking *t, const char *name)
 	return !t->wanted || t->wanted(t->user, name);
 }
 
+/* netdev tells of all interfaces at once. */
 static void keep_wanted(struct taking *t)
 {
 	const struct nd_nic *nic;
@@ -271,7 +131,7 @@ static int take_ethtool(void *ctx, const char *name, uint64_t value)
 		return 0;
 	q = find_queue(t->ret, t->ifindex, is_tx, queue);
 	if (!q) {
-		q = add_queue(t->ret);
+		q = nd_os_add_queue(t->ret);
 		if (!q)
 			return -ENOMEM;
 		q->ifindex = t->ifindex;
@@ -423,7 +283,7 @@ int nd_os_detail(struct nd_os *os, const struct nd_os_sample *s,
 {
 	struct nd_os_detail d = { .at_ns = nd_now_ns() };
 	struct taking t = { .os = os, .sample = s, .wanted = wanted, .user = user, .ret = &d };
-	int r = ask_netdev(&t);
+	int r = nd_os_netdev_queues(os, &d);
 	uint32_t i;
 
 	keep_wanted(&t);
@@ -450,141 +310,4 @@ void nd_os_detail_done(struct nd_os_detail *d)
 	free(d->cpu);
 	free(d->irq_cpu);
 	*d = (struct nd_os_detail){ 0 };
-}
-
-/* ---- differences */
-
-static void *copy(const void *from, size_t bytes, bool *failed)
-{
-	void *p = bytes ? malloc(bytes) : NULL;
-
-	if (p)
-		memcpy(p, from, bytes);
-	else if (bytes)
-		*failed = true;
-	return p;
-}
-
-static void since_queues(const struct nd_os_detail *then, struct nd_os_detail *d)
-{
-	const struct nd_queue_count *was;
-	uint32_t i, k;
-
-	for (i = 0; i < d->queues; i++) {
-		struct nd_queue_count *q = &d->queue[i];
-
-		was = NULL;
-		for (k = 0; !was && k < then->queues; k++) /* the same place, nearly always */
-			if (then->queue[(i + k) % then->queues].ifindex == q->ifindex &&
-			    then->queue[(i + k) % then->queues].is_tx == q->is_tx &&
-			    then->queue[(i + k) % then->queues].queue == q->queue)
-				was = &then->queue[(i + k) % then->queues];
-		if (was && (nd_os_fell_too_far(q->packets, was->packets) ||
-			    nd_os_fell_too_far(q->bytes, was->bytes)))
-			was = NULL; /* it began anew: none of its counts is to be believed */
-		q->packets = was ? nd_os_delta(q->packets, was->packets) : ND_UNKNOWN;
-		q->bytes = was ? nd_os_delta(q->bytes, was->bytes) : ND_UNKNOWN;
-		q->drops = was ? nd_os_delta(q->drops, was->drops) : ND_UNKNOWN;
-	}
-}
-
-/* Rows stand where they stood, nearly always: there it is looked first. */
-static const struct nd_limit_count *limit_then(const struct nd_os_detail *then,
-					       const struct nd_limit_count *row, uint32_t at)
-{
-	const struct nd_limit_count *was;
-	uint32_t k;
-
-	for (k = 0; k < then->limits; k++) {
-		was = &then->limit[(at + k) % then->limits];
-		if (was->ifindex == row->ifindex && !strcmp(was->name, row->name))
-			return was;
-	}
-	return NULL;
-}
-
-static void since_limits(const struct nd_os_detail *then, struct nd_os_detail *d)
-{
-	const struct nd_limit_count *was;
-	uint32_t i;
-
-	for (i = 0; i < d->limits; i++) {
-		was = limit_then(then, &d->limit[i], i);
-		d->limit[i].count = was ? nd_os_delta(d->limit[i].count, was->count) : ND_UNKNOWN;
-	}
-}
-
-/* Counts by CPU. NULL: it was not there. */
-static const uint64_t *irq_then(const struct nd_os_detail *then, const struct nd_irq_count *row,
-				uint32_t at)
-{
-	uint32_t k, place;
-
-	for (k = 0; k < then->irqs; k++) {
-		place = (at + k) % then->irqs;
-		if (then->irq[place].number == row->number &&
-		    !strcmp(then->irq[place].name, row->name))
-			return then->irq_cpu + (size_t)place * then->cpus;
-	}
-	return NULL;
-}
-
-/* CPUs that came or went change the columns: that interval is not told. */
-static void since_irqs(const struct nd_os_detail *then, struct nd_os_detail *d)
-{
-	bool same = then->cpus == d->cpus &&
-		    (!d->cpus || !memcmp(then->cpu, d->cpu, d->cpus * sizeof(*d->cpu)));
-	const uint64_t *was;
-	uint64_t *counts, sum, v;
-	uint32_t i, c;
-
-	for (i = 0; i < d->irqs; i++) {
-		counts = d->irq_cpu + (size_t)i * d->cpus;
-		was = same ? irq_then(then, &d->irq[i], i) : NULL;
-		sum = 0;
-		for (c = 0; c < d->cpus; c++) {
-			v = was ? nd_os_delta(counts[c], was[c]) : ND_UNKNOWN;
-			counts[c] = v;
-			sum = sum == ND_UNKNOWN || v == ND_UNKNOWN ? ND_UNKNOWN : sum + v;
-		}
-		d->irq[i].count = sum;
-	}
-}
-
-int nd_os_detail_since(const struct nd_os_detail *now, const struct nd_os_detail *then,
-		       struct nd_os_detail *ret)
-{
-	struct nd_os_detail d = *now;
-	bool failed = false;
-
-	d.at_ns = now->at_ns >= then->at_ns ? now->at_ns - then->at_ns : ND_UNKNOWN;
-	d.queue = copy(now->queue, now->queues * sizeof(*d.queue), &failed);
-	d.irq = copy(now->irq, now->irqs * sizeof(*d.irq), &failed);
-	d.limit = copy(now->limit, now->limits * sizeof(*d.limit), &failed);
-	d.cpu = copy(now->cpu, now->cpus * sizeof(*d.cpu), &failed);
-	d.irq_cpu = copy(now->irq_cpu, (size_t)now->irqs * now->cpus * sizeof(*d.irq_cpu), &failed);
-	if (failed) {
-		nd_os_detail_done(&d);
-		return -ENOMEM;
-	}
-	since_queues(then, &d);
-	since_limits(then, &d);
-	since_irqs(then, &d);
-	*ret = d;
-	return 0;
-}
-
-uint64_t nd_os_detail_busiest(const struct nd_os_detail *d, uint32_t irq)
-{
-	uint64_t most = 0, cpu = ND_UNKNOWN, v;
-	uint32_t c;
-
-	for (c = 0; irq < d->irqs && c < d->cpus; c++) {
-		v = d->irq_cpu[(size_t)irq * d->cpus + c];
-		if (v != ND_UNKNOWN && v > most) {
-			most = v;
-			cpu = d->cpu[c];
-		}
-	}
-	return cpu;
 }

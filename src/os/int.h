@@ -176,7 +176,13 @@ struct nd_os_line_owner {
 /** nd_os_parse_irqs() - rows of /proc/interrupts that have an owner, added to @d. -ENOMEM. */
 ND_MUST_CHECK int nd_os_parse_irqs(const char *text, const struct nd_os_line_owner *owner, size_t n,
 				   struct nd_os_detail *d);
-/* Add what one answer of the family netdev says of a queue. ctx: struct nd_os_detail */
+/** nd_os_add_queue() - one more row of @d, of which nothing is known. NULL: no memory, or too many. */
+struct nd_queue_count *nd_os_add_queue(struct nd_os_detail *d);
+
+/* ---- netdev.c */
+/** nd_os_netdev_queues() - queues of all interfaces, into @d, which has none. None: it does not tell. 0 or -ENOMEM. */
+ND_MUST_CHECK int nd_os_netdev_queues(struct nd_os *os, struct nd_os_detail *d);
+/* Add what one answer says of a queue. ctx: struct nd_os_detail */
 int nd_os_take_qstats(void *ctx, const char *body, size_t len);
 
 /* ---- firewall.c */
