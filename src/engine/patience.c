@@ -85,7 +85,8 @@ static bool is_shared(const struct nd_io *io, const struct nd_flow *f)
 {
 	const struct nd_lane *l = nd_lane_of(io, f);
 
-	return l->load->connects && !f->active && l->workload->flows > 1;
+	return l->load->connects && !f->active && l->workload->flows > 1 &&
+	       !nd_listens_apart(f->fd);
 }
 
 /* Ends by time alone, and no operation of it goes into a histogram, a header or a schedule. */

@@ -17,6 +17,8 @@ int nd_sock_get(int fd, int level, int option);
  * @rcvbuf_default: asked for when @o asks for nothing, taken as far as the system allows; 0: leave. */
 ND_MUST_CHECK int nd_sock_common(int fd, int family, const struct nd_sockopts *o,
 				 uint64_t rcvbuf_default, struct nd_err *err);
+/** nd_listener_set() - options of a socket that is to listen, as far as the kernel has them. */
+void nd_listener_set(int fd, const struct nd_sockopts *o);
 /** nd_tcp_prepare() - what tcp and mptcp have in common. */
 ND_MUST_CHECK int nd_tcp_prepare(int fd, int family, const struct nd_sockopts *o,
 				 struct nd_err *err);

@@ -81,6 +81,20 @@ ND_MUST_CHECK int nd_multicast_set(int fd, const struct nd_addr *group,
 ND_MUST_CHECK int nd_bound(const struct nd_transport *t, const struct nd_sockopts *o,
 			   const struct nd_addr *at, bool listens, int *ret_fd, struct nd_err *err);
 
+/* Sockets that listen at one address, and the CPUs whose connections they get. */
+struct nd_listen_group {
+	uint32_t n;
+	int fd[256];
+	uint32_t cpu[256];
+};
+
+/** nd_listen_group() - make .fd from 1 up to .n beside .fd[0], which listens: what comes in on .cpu[i] goes to the i-th, and
+ * from other CPUs to any. A failure leaves .fd[0] alone, as it was. */
+ND_MUST_CHECK int nd_listen_group(const struct nd_transport *t, const struct nd_sockopts *o,
+				  struct nd_listen_group *g, struct nd_err *err);
+/** nd_listens_apart() - does the socket share its port, but not its queue? */
+bool nd_listens_apart(int fd);
+
 /** nd_open() - a socket that does not block (but for .blocks of @o), prepared, bound to @from (port 0 chosen at connect; NULL: none) or to
  * device @dev, connect started. Return: 0 connected, 1 under way (poll for writing, then
  * nd_open_result()), negative errno. Any thread. */

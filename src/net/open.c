@@ -82,7 +82,7 @@ int nd_listen_alone(const struct nd_transport *t, const struct nd_addr *at, bool
 }
 
 /* What only a socket that listens has. A kernel that lacks it goes without. */
-static void set_listener(int fd, const struct nd_sockopts *o)
+void nd_listener_set(int fd, const struct nd_sockopts *o)
 {
 	if (o->fastopen)
 		(void)nd_sock_set(fd, IPPROTO_TCP, TCP_FASTOPEN, BACKLOG);
@@ -111,7 +111,7 @@ int nd_bound(const struct nd_transport *t, const struct nd_sockopts *o, const st
 	if (r < 0)
 		return r;
 	if (listens)
-		set_listener(fd, o);
+		nd_listener_set(fd, o);
 	if (listens && listen(fd, BACKLOG) < 0)
 		return nd_sysfail(err, "%s listen", t->name);
 	*ret_fd = nd_take_fd(&fd);

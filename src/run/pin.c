@@ -110,6 +110,18 @@ static int64_t bound_cpu(const struct nd_run *r, uint32_t worker)
 	return -1;
 }
 
+uint32_t nd_run_worker_of(const struct nd_run *r, uint64_t flow)
+{
+	return nd_layout_owner(r, flow, -1);
+}
+
+int64_t nd_run_cpu_of(const struct nd_run *r, uint32_t worker)
+{
+	if (r->pin_n == 0 || worker >= r->worker_n)
+		return -1;
+	return r->pin_cpus[worker % r->pin_n];
+}
+
 int nd_pin_self(const struct nd_run *r, uint32_t worker, struct nd_err *err)
 {
 	int64_t bound = bound_cpu(r, worker);

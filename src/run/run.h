@@ -72,6 +72,11 @@ ND_MUST_CHECK int nd_run_check(const struct nd_run_cfg *cfg, struct nd_err *err)
  * wait for nd_run_give(). Main thread. */
 ND_MUST_CHECK int nd_run_new(const struct nd_run_cfg *cfg, struct nd_run **ret, struct nd_err *err);
 
+/** nd_run_worker_of() - who has flow @flow; not of open-ended runs, whose flows are dealt out as they come. */
+uint32_t nd_run_worker_of(const struct nd_run *r, uint64_t flow);
+/** nd_run_cpu_of() - where worker @worker runs by --pin; -1: anywhere, or there is no such worker. */
+int64_t nd_run_cpu_of(const struct nd_run *r, uint32_t worker);
+
 /** nd_run_give() - server: hand an accepted socket over for flow @flow (number over the test). Takes @fd
  * even on failure. -EEXIST: that flow has one already; -ERANGE: no such flow. */
 ND_MUST_CHECK int nd_run_give(struct nd_run *r, uint64_t flow, int fd, struct nd_err *err);

@@ -91,22 +91,25 @@ void nd_flows_stream(struct nd_server *s, int fd, const struct nd_claim *claim)
 void nd_flows_listener(struct nd_served *c)
 {
 	uint64_t n = nd_plan_flows(&c->plan);
+	struct nd_listen_group g;
 
+	nd_accepts_open(c, &g);
 	for (uint64_t i = 0; i < n; i++) {
 		int copy;
 
 		if (!is_wanted(c, i, false))
 			continue;
-		copy = fcntl(c->listener, F_DUPFD_CLOEXEC, 0);
+		copy = fcntl(g.fd[nd_run_worker_of(c->test.run, i) % g.n], F_DUPFD_CLOEXEC, 0);
 		if (copy < 0) {
 			nd_log(ND_LOG_DEBUG, "test %llu: copying a listening socket: %s",
 			       (unsigned long long)c->number, "no descriptor is left");
-			return; /* the test says that it lacks a flow */
+			break; /* the test says that it lacks a flow */
 		}
 		mark_given(c, i);
 		(void)give(c, i, copy); /* likewise */
 	}
-	nd_close_p(&c->listener);
+	for (uint32_t i = 0; i < g.n; i++)
+		nd_close_p(&g.fd[i]);
 }
 
 /* ---- datagrams ---- */

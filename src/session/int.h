@@ -378,6 +378,12 @@ void nd_flows_datagram(struct nd_server *s, const struct nd_addr *peer, const st
 		       const struct nd_claim *claim);
 /** nd_flows_listener() - each flow that makes connections over and over gets the test's listening socket. */
 void nd_flows_listener(struct nd_served *c);
+/* accepts.c: who accepts connections that come and go, and where. */
+/** nd_accepts_pin() - before the run is made: a thread for each CPU, where that keeps connections on theirs. */
+void nd_accepts_pin(struct nd_served *c, const struct nd_run_cfg *cfg);
+/** nd_accepts_open() - when it is made: a listening socket for each worker where each has a CPU of its own, else one for
+ * all. c->listener becomes @ret's, the caller's, as the others are. */
+void nd_accepts_open(struct nd_served *c, struct nd_listen_group *ret);
 /** nd_flows_release() - answer what is queued on datagram sockets for the last time, and let go. */
 void nd_flows_release(struct nd_served *c);
 

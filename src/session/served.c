@@ -214,6 +214,8 @@ static void on_prepare(void *user, struct nd_run_cfg *cfg)
 {
 	struct nd_served *c = user;
 
+	if (c->listener >= 0)
+		nd_accepts_pin(c, cfg);
 	cfg->allow = c->server->allow;
 	cfg->allow_n = c->server->allow_n;
 }
