@@ -2,6 +2,7 @@
 /* Whole files in and out, and descriptors that clean themselves up. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,15 @@ int nd_write_file(const char *path, const char *data, size_t len, struct nd_err 
 		return nd_sysfail(err, "write %s", path);
 	}
 	return 0;
+}
+
+void nd_fd_room(int fd, uint64_t n)
+{
+	if (n > 0 && n <= INT_MAX) {
+		int last = fcntl(fd, F_DUPFD_CLOEXEC, (int)n - 1); /* beyond the limit: no room */
+
+		nd_close_p(&last);
+	}
 }
 
 int nd_nonblock(int fd, bool on, struct nd_err *err)

@@ -40,6 +40,11 @@ static inline bool nd_fd_tables(void)
 #endif
 }
 
+/** nd_fd_room() - have room for @n descriptors in the table, best before there are threads: when a table that threads
+ * share grows, the kernel holds up who opens one for tens of milliseconds. @fd: any that is open, to be copied for a
+ * moment. Best effort. */
+void nd_fd_room(int fd, uint64_t n);
+
 /** nd_read_file() - whole file into an owned, terminated buffer. At most @max bytes, else -EFBIG. */
 ND_MUST_CHECK int nd_read_file(const char *path, size_t max, char **ret, size_t *ret_len,
 			       struct nd_err *err);

@@ -16,7 +16,7 @@
 
 #define GIFTS_AT_ONCE 32u /* flows handed over before a worker in set-up is woken again */
 
-enum { MAX_SHARED_BUFFER = 4 << 20 };
+enum { MAX_SHARED_BUFFER = 4 << 20, SPARE_FDS = 64, MANY_FDS = 2048 };
 
 static void wake(const struct nd_worker *w)
 {
@@ -120,6 +120,15 @@ static int make_worker(struct nd_run *r, uint32_t index, struct nd_err *err)
 	return 0;
 }
 
+/* Before there are threads. Whoever comes as he likes may be many or few. */
+static void make_room(const struct nd_run *r)
+{
+	uint64_t n = SPARE_FDS + nd_fds_needed(r->cfg.plan, r->lanes);
+
+	if (!r->own_tables)
+		nd_fd_room(r->main_fd, r->cfg.plan->open_ended ? ND_MIN(n, MANY_FDS) : n);
+}
+
 static int start_workers(struct nd_run *r, struct nd_err *err)
 {
 	sigset_t all, before;
@@ -131,6 +140,7 @@ static int start_workers(struct nd_run *r, struct nd_err *err)
 		if (e < 0)
 			return e;
 	}
+	make_room(r);
 	/* signals belong to the main thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -212,6 +212,38 @@ static void hands_over(void **state)
 	assert_null(q);
 }
 
+/* Slots of this process's descriptor table. */
+static unsigned long slots(void)
+{
+	nd_auto_free char *status = NULL;
+	struct nd_err err = { 0 };
+	const char *at;
+	size_t n;
+
+	assert_int_equal(nd_read_file("/proc/self/status", 1 << 16, &status, &n, &err), 0);
+	at = strstr(status, "FDSize:");
+	assert_non_null(at);
+	return strtoul(at + strlen("FDSize:"), NULL, 10);
+}
+
+static void makes_room_for_descriptors(void **state)
+{
+	nd_auto_fd int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	unsigned long before = slots(), want = before * 2 < 1000 ? before * 2 : 1000;
+	int next;
+
+	(void)state;
+	assert_true(fd >= 0);
+	nd_fd_room(fd, 0);
+	nd_fd_room(fd, UINT64_MAX); /* nothing has so many */
+	assert_int_equal(slots(), before);
+	nd_fd_room(fd, want);
+	assert_true(slots() >= want);
+	next = dup(fd); /* nothing was left open */
+	assert_true(next >= 0 && next < 64);
+	nd_close_p(&next);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -222,6 +254,7 @@ int main(void)
 		cmocka_unit_test(writes_into_a_pipe),
 		cmocka_unit_test_setup_teardown(continues_our_own_stdout, make_folder, drop_folder),
 		cmocka_unit_test(hands_over),
+		cmocka_unit_test(makes_room_for_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) ? 1 : 0;
