@@ -194,8 +194,11 @@ static inline const struct nd_lane *nd_lane_of(const struct nd_worker *w, const 
 	return &w->run->lanes[f->workload];
 }
 
-/* setup.c: sockets of this worker's flows at the client, and what both ends do with theirs. */
-ND_MUST_CHECK int nd_setup_open(struct nd_worker *w);      /* connect and greet; fills w->err */
+/* setup.c: the client's flows. */
+ND_MUST_CHECK int nd_setup_open(struct nd_worker *w); /* connect and greet; fills w->err */
+/* connect.c: one connection, and what both ends do with their sockets. */
+ND_MUST_CHECK int nd_setup_dial(const struct nd_worker *w, struct nd_flow *f,
+				const struct nd_sockopts *o, struct nd_err *err); /* as nd_open() */
 int nd_setup_connect(struct nd_io *io, struct nd_flow *f); /* while it runs: nd_io.connect */
 bool nd_setup_admits(struct nd_io *io, int fd);            /* likewise, nd_io.admits */
 void nd_setup_peer(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret);

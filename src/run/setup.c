@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets of a worker's flows. The client connects and greets them, a bounded number in flight, none of
- * them blocking; for the server see gifts.c.
+ * The client's flows come to stand: connected and greeted, a bounded number in flight, none of them blocking. For one
+ * connection see connect.c, for the server gifts.c.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@ enum { QUIET_FROM = 64, ANSWERS_IN_FLIGHT = 4 };
 #define LOOK_AGAIN_MS 50 /* at flows whose answers may have come out of turn */
 
 #define PATIENCE_NS (5 * ND_NS_PER_S) /* for a plan that does not say */
-
-#define PORT_TRIES 64 /* source ports that are taken by others, before the load waits a moment */
 
 #define RETRY_NS (100 * ND_NS_PER_MS) /* behind a refusal */
 
@@ -207,78 +204,6 @@ static bool greet_early(struct opener *o, uint32_t slot)
 	return true;
 }
 
-static int connect_flow(const struct nd_worker *w, struct nd_flow *f, const struct nd_sockopts *o,
-			struct nd_err *err)
-{
-	const struct nd_run_cfg *cfg = &w->run->cfg;
-	const char *source = nd_route_multicast(w->run, f->tx.flow);
-	const struct nd_lane *l = nd_lane_of(w, f);
-	struct nd_sockopts own = *o;
-	struct nd_addr to, from;
-	bool bound;
-
-	if (source)
-		own.multicast.source = source;
-	/* what receives keeps the kernel's own way to acknowledge; connections of the test itself are not greeted */
-	own.speaks_first = cfg->greeting && cfg->greeting->quiet_at && f->active &&
-			   !l->load->connects && !nd_is_datagram(l) &&
-			   nd_layout_halves(l, true) == 1;
-	nd_route_peer(w->run, f->tx.flow, &to);
-	bound = nd_route_source(w->run, f->tx.flow, &to, &from);
-	return nd_open(l->transport, &own, &to, bound ? &from : NULL, cfg->dev, &f->fd, err);
-}
-
-/* From the next port of this worker's share of them: each has every so many-th. */
-static int connect_in_turn(struct nd_worker *w, struct nd_flow *f, const struct nd_sockopts *o)
-{
-	const struct nd_plan *p = w->run->cfg.plan;
-	uint64_t n = p->turn_ports[1] - p->turn_ports[0] + 1;
-	uint64_t at = w->index + w->ports_used++ * w->run->worker_n;
-	struct nd_addr to, from;
-	struct nd_err why;
-
-	nd_route_peer(w->run, f->tx.flow, &to);
-	nd_route_port(w->run, f->tx.flow, &to, p->turn_ports[0] + at % n, &from);
-	return nd_open(nd_lane_of(w, f)->transport, o, &to, &from, w->run->cfg.dev, &f->fd, &why);
-}
-
-void nd_setup_peer(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret)
-{
-	const struct nd_worker *w = io->run;
-
-	nd_route_peer(w->run, f->tx.flow, ret);
-}
-
-int nd_setup_connect(struct nd_io *io, struct nd_flow *f)
-{
-	struct nd_sockopts o = io->plan->sock;
-	struct nd_worker *w = io->run;
-	struct nd_err why;
-	int r = -EADDRINUSE;
-
-	o.blocks = nd_io_may_wait(io, f);
-	if (!io->plan->turn_ports[0])
-		return connect_flow(w, f, &o, &why);
-	for (int i = 0; i < PORT_TRIES && (r == -EADDRINUSE || r == -EADDRNOTAVAIL); i++)
-		r = connect_in_turn(w, f, &o);
-	return r;
-}
-
-bool nd_setup_admits(struct nd_io *io, int fd)
-{
-	const struct nd_worker *w = io->run;
-	const struct nd_run_cfg *cfg = &w->run->cfg;
-	struct nd_addr peer = { .len = sizeof(peer.u) };
-
-	if (getpeername(fd, &peer.u.sa, &peer.len) < 0)
-		return false; /* it has gone */
-	for (uint64_t i = 0; i < cfg->allow_n; i++) {
-		if (nd_cidr_holds(&cfg->allow[i], &peer))
-			return true;
-	}
-	return false;
-}
-
 static int start_flow(struct opener *o, uint32_t slot)
 {
 	struct nd_flow *f = &o->w->flows[slot];
@@ -290,7 +215,7 @@ static int start_flow(struct opener *o, uint32_t slot)
 		atomic_store_explicit(&o->w->opened, ++o->done, memory_order_relaxed);
 		return 0;
 	}
-	r = connect_flow(o->w, f, &o->w->run->cfg.plan->sock, &o->w->err);
+	r = nd_setup_dial(o->w, f, &o->w->run->cfg.plan->sock, &o->w->err);
 	if (r == -ECONNREFUSED && o->refused_by_ns)
 		return refused(o, slot);
 	if (r < 0)
@@ -520,40 +445,6 @@ static int open_all(struct opener *o)
 			return too_late(o);
 	}
 	return 0;
-}
-
-int nd_setup_halves(struct nd_worker *w)
-{
-	for (uint32_t i = 0; i < w->io.flow_count; i++) {
-		if (w->flows[i].half == 0)
-			continue;
-		w->flows[i].fd = fcntl(w->flows[i - 1].fd, F_DUPFD_CLOEXEC, 0);
-		if (w->flows[i].fd < 0)
-			return nd_sysfail(&w->err, "second descriptor of flow %llu",
-					  (unsigned long long)w->flows[i].tx.flow);
-	}
-	return 0;
-}
-
-void nd_setup_pace(const struct nd_worker *w, const struct nd_flow *f)
-{
-	const struct nd_workload *wl = nd_lane_of(w, f)->workload;
-	uint64_t asked_bps = w->run->cfg.plan->sock.pacing_bps;
-
-	if (asked_bps && f->active && nd_pacing_rate(f->fd, ND_MAX(asked_bps / 8, 1)) < 0)
-		return; /* a kernel that cannot is as fast as it is */
-	if (asked_bps || !wl->rate_bps || !f->active || nd_is_datagram(nd_lane_of(w, f)))
-		return;
-	/* TCP paces itself; our own schedule stays in charge, so a tenth above leaves room for headers */
-	if (nd_pacing_rate(f->fd, wl->rate_bps / 8 / wl->flows * 11 / 10 + 1) < 0)
-		return; /* then our schedule paces alone */
-}
-
-int nd_setup_busy_poll(struct nd_worker *w, const struct nd_flow *f)
-{
-	uint64_t us = w->run->cfg.plan->busy_poll_us;
-
-	return us ? nd_busy_poll(f->fd, us, &w->err) : 0;
 }
 
 static int run_opener(struct opener *o)
