@@ -126,7 +126,8 @@ struct nd_told {
 	uint32_t tx_segments;       /* datagrams of one piece; 0: not sent in pieces */
 	int tx_refused, rx_refused; /* errno by which the kernel refused pieces; 0 */
 	uint64_t no_port;           /* connections that found no source port */
-	int stamps_refused;         /* likewise its stamps */
+	uint64_t waits;     /* sends, but for a flow's first, that waited for their instant */
+	int stamps_refused; /* likewise its stamps */
 	/* answers in the window without the one, without the other, in no order */
 	uint64_t no_tx_stamp, no_rx_stamp, odd_stamps;
 };

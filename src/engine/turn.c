@@ -261,6 +261,7 @@ static bool do_send(struct nd_io *io, struct nd_flow *f)
 	int r;
 
 	if (!f->begun_ns && f->step.at_ns > io->now_ns) {
+		io->told[f->workload].waits += f->first_sent;
 		f->state = ND_FLOW_TIMED;
 		return false;
 	}

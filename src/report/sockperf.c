@@ -320,6 +320,24 @@ static void put_receiver(const struct nd_sprep *f, struct nd_str *out)
 			(double)f->there_bytes / seconds * 8 / (1024 * 1024), seconds);
 }
 
+/* A schedule that was never ahead of time. */
+static void put_rate(const struct nd_sprep *f, struct nd_str *out)
+{
+	const struct nd_part *part;
+	uint64_t waits = 0, n = 0;
+
+	if (f->mode == ND_SPREP_PB || nd_face_u64(&f->face, "rate") == 0)
+		return;
+	for (unsigned i = 0; (part = nd_result_part(f->r->client, i)); i++) {
+		n += part->latency != NULL;
+		waits += part->latency ? part->latency->waits : 0;
+	}
+	if (n > 0 && waits == 0)
+		nd_str_add(out,
+			   "sockperf: Info: The requested message-per-second rate is too high. "
+			   "Try tuning --mps or --burst arguments\n");
+}
+
 static void put_throughput(const struct nd_sprep *f, struct nd_str *out)
 {
 	uint64_t bytes = nd_face_u64(&f->face, "message_bytes");
@@ -338,6 +356,7 @@ static void put_throughput(const struct nd_sprep *f, struct nd_str *out)
 			    rate * (double)pieces, (unsigned long long)pieces);
 	nd_str_add(out, "\n");
 	put_bandwidth(f, rate, bytes, out);
+	put_rate(f, out);
 	put_receiver(f, out);
 }
 
@@ -532,6 +551,7 @@ static void result(const struct nd_report_cfg *cfg, const struct nd_result *r, s
 			    "the temporary file for them was full, or too slow\n",
 			    (unsigned long long)f.missed);
 	nd_sprep_histogram(&f, false, out);
+	put_rate(&f, out);
 }
 
 static void failed(const struct nd_report_cfg *cfg, const struct nd_err *err, struct nd_str *out)

@@ -48,6 +48,7 @@ struct nd_latency {
 	struct nd_times opened, answer, ended;   /* of connections made in the test: their parts */
 	struct nd_parted *kernel;                /* NULL: its stamps were not asked for */
 	double near_40ms_ratio; /* service times of 39 to 41 ms, which delayed ACKs make */
+	uint64_t waits; /* sends that were early: 0: the rate was too high, or there was none */
 	/* for exports; buckets in the result's arena, not in rows */
 	struct nd_hist_view service_hist, response_hist;
 };

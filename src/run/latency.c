@@ -113,13 +113,14 @@ static int fill(const struct nd_run *r, unsigned lane, enum kind kind, struct nd
 /* Over the whole run, of all workers. */
 static void count(const struct nd_run *r, unsigned lane, struct nd_latency *l)
 {
-	l->sent = l->answered = l->lost = 0;
+	l->sent = l->answered = l->lost = l->waits = 0;
 	for (uint32_t i = 0; i < r->worker_n; i++) {
 		const struct nd_counters *c = &r->workers[i].io.c[lane];
 
 		l->sent += c->tx_messages + c->tx_refused;
 		l->answered += c->transactions;
 		l->lost += c->lost;
+		l->waits += r->workers[i].io.told[lane].waits;
 	}
 	l->lost_ratio = l->sent ? (double)l->lost / (double)l->sent : (double)NAN;
 }

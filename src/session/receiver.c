@@ -85,12 +85,14 @@ static void on_intervals(void *user, bool own, const struct nd_interval_sample *
 		nd_live_add(v->live, own, s, n);
 }
 
-/* Engines read more at a time than such a tool was told to; reports of reads mean its own. */
+/* Engines read more at a time than such a tool was told to; reports of reads mean its own. What goes back is counted by
+ * messages. */
 static void count_reads(const struct nd_receiver *v, uint64_t bytes, uint64_t *reads)
 {
 	uint64_t each = ND_MAX(v->stream_bytes, 1);
 
-	if (!nd_plan_is_datagram(&v->plan->workload[0]))
+	if (!nd_plan_is_datagram(&v->plan->workload[0]) &&
+	    strcmp(v->plan->workload[0].load, "echo") != 0)
 		*reads = ND_MAX(*reads, bytes / each + (bytes % each != 0));
 }
 

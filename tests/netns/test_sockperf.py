@@ -317,6 +317,32 @@ def test_activity(net, netdyno, serve):
     assert dots and len(dots[1]) <= handled // 100 and (slow() > 1 or len(dots[1]) >= handled // 200)
 
 
+@pytest.mark.parametrize("words, is_met", [
+    ("pp --mps=200", True), ("ul", True), ("tp --mps=500", True),
+    ("pp --mps=100000000", False), ("tp --mps=1000000000 --tcp", False), ("pp", True),
+])
+def test_a_rate_that_is_never_met_is_said(net, netdyno, serve, words, is_met):
+    port, _ = serve(*[w for w in words.split() if w == "--tcp"])
+    proc = net.a.spawn([netdyno, "sockperf", *words.split(), "-i", net.b.ip4, "-p", port])
+    ended(proc, within=20.0)
+    line = "sockperf: Info: The requested message-per-second rate is too high. Try tuning --mps or --burst arguments\n"
+    assert proc.stdout.count(line) == (not is_met)
+
+
+def test_pieces_of_a_stream_are_no_messages(net, serve):
+    """Nor is what does not come from a client."""
+    port, server = serve("--tcp")
+    for piece in (b"abc", message(flags=2), message(flags=7), message(), b""):
+        with net.a.socket() as s:
+            s.settimeout(10 * slow())
+            s.connect((net.b.ip4, port))
+            s.sendall(piece)
+            s.shutdown(socket.SHUT_WR)
+            while s.recv(100):
+                pass
+    assert "sockperf: Total 1 messages received and handled\n" in stop(server)
+
+
 # ---- what a server bears
 
 def cpu_s(proc):
