@@ -32,6 +32,13 @@ void nd_dg_drops(struct nd_io *io, unsigned lane);
 /** nd_dg_recv() - recvmmsg() into @n messages; answers to our own datagrams (port unreachable and the like)
  * end nothing: read on behind them. Return: messages, negative errno; reads the clock. */
 int nd_dg_recv(struct nd_io *io, struct nd_flow *f, struct mmsghdr *header, uint32_t n, int flags);
+/** nd_dg_sent() - a call to send @n messages of @bytes each has ended with @r, as sendmmsg(), or a negative errno: what
+ * was not sent is taken back from the frame, the rest is counted. Return: as nd_xfer.move. */
+int nd_dg_sent(struct nd_io *io, struct nd_flow *f, int r, uint32_t n, size_t bytes);
+/** nd_dg_out(), nd_dg_in() - where the plain ways send one datagram from, and receive one to: at most *ret_size bytes.
+ * NULL: nowhere. */
+uint8_t *nd_dg_out(const struct nd_io *io, unsigned lane, size_t *ret_size);
+uint8_t *nd_dg_in(const struct nd_io *io, unsigned lane, size_t *ret_size);
 /** nd_dg_not_sent() - what move() answers when a call with @n datagrams was refused with @code. */
 int nd_dg_not_sent(struct nd_io *io, struct nd_flow *f, int code, uint32_t n);
 

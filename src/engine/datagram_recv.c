@@ -156,6 +156,16 @@ static int move_recv(struct nd_io *io, struct nd_flow *f)
 	return r;
 }
 
+uint8_t *nd_dg_in(const struct nd_io *io, unsigned lane, size_t *ret_size)
+{
+	const struct datagram_recv *d = io->rx_state[lane];
+
+	if (!d || d->stamped)
+		return NULL;
+	*ret_size = d->look;
+	return d->room;
+}
+
 const struct nd_xfer nd_xfer_datagram_recv = {
 	.name = "copy",
 	.help = "recv() or recvmmsg()",

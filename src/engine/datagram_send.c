@@ -174,22 +174,11 @@ static int call_send(struct nd_io *io, struct nd_flow *f, struct datagram_send *
 	return n > 1 ? (int)r : 1;
 }
 
-static int send_copy(struct nd_io *io, struct nd_flow *f)
+int nd_dg_sent(struct nd_io *io, struct nd_flow *f, int r, uint32_t n, size_t bytes)
 {
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
-	struct datagram_send *d = io->tx_state[f->workload];
-	uint32_t left = (f->step.count ? f->step.count : 1) - f->done_count;
-	uint32_t n = ND_MIN(left, d->batch), i, unsent;
-	size_t bytes = (size_t)ND_MIN(f->step.bytes, d->slot);
-	struct nd_batch b = { .iov = d->iov, .n = n, .now_ns = io->now_ns };
-	int r;
+	uint32_t unsent = r < 0 ? n : n - (uint32_t)r;
 
-	for (i = 0; i < n; i++)
-		d->iov[i].iov_len = bytes;
-	if (frame->fill)
-		frame->fill(&f->tx, &b);
-	r = call_send(io, f, d, n);
-	unsent = r < 0 ? n : n - (uint32_t)r;
 	if (unsent && frame->unfill)
 		frame->unfill(&f->tx, unsent);
 	if (r < 0)
@@ -199,6 +188,30 @@ static int send_copy(struct nd_io *io, struct nd_flow *f)
 	ND_COUNT_FLOW(io, f, tx_bytes, (uint64_t)r * bytes);
 	ND_COUNT_FLOW(io, f, tx_stacked, (uint64_t)r);
 	return r;
+}
+
+static int send_copy(struct nd_io *io, struct nd_flow *f)
+{
+	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
+	struct datagram_send *d = io->tx_state[f->workload];
+	uint32_t left = (f->step.count ? f->step.count : 1) - f->done_count;
+	uint32_t n = ND_MIN(left, d->batch), i;
+	size_t bytes = (size_t)ND_MIN(f->step.bytes, d->slot);
+	struct nd_batch b = { .iov = d->iov, .n = n, .now_ns = io->now_ns };
+
+	for (i = 0; i < n; i++)
+		d->iov[i].iov_len = bytes;
+	if (frame->fill)
+		frame->fill(&f->tx, &b);
+	return nd_dg_sent(io, f, call_send(io, f, d, n), n, bytes);
+}
+
+uint8_t *nd_dg_out(const struct nd_io *io, unsigned lane, size_t *ret_size)
+{
+	const struct datagram_send *d = io->tx_state[lane];
+
+	*ret_size = d ? d->slot : 0;
+	return d ? d->iov[0].iov_base : NULL;
 }
 
 const struct nd_xfer nd_xfer_datagram_send = {

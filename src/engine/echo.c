@@ -262,7 +262,7 @@ static int answer_datagrams(struct nd_io *io, struct nd_flow *f)
 		at++;
 	}
 	d->n = 0;
-	io->now_ns = nd_io_clock(io);
+	nd_io_sent(io);
 	return 1;
 }
 
@@ -363,7 +363,7 @@ static ssize_t send_back(struct nd_io *io, struct nd_flow *f, const uint8_t *at,
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
 		r = nd_call_send(f->fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 	} while (r < 0 && errno == EINTR);
-	io->now_ns = nd_io_clock(io);
+	nd_io_sent(io);
 	if (r > 0)
 		ND_COUNT_FLOW(io, f, tx_bytes, (uint64_t)r);
 	if (r < 0)

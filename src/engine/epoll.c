@@ -222,6 +222,8 @@ static void take_turns(struct nd_io *io, struct epoll *e)
 		bool listens = f->step.op == ND_OP_ACCEPT;
 
 		nd_io_may_turn(io);
+		if ((io->patient || io->spins) && f->state == ND_FLOW_READY)
+			nd_flow_exchange(io, f);
 		(void)nd_flow_turn(io, f,
 				   io->patient ? ALONE
 					       : ND_TURN_BUDGET); /* its state is looked at next */
@@ -256,8 +258,10 @@ static void wait_or_not(struct nd_io *io, struct nd_flow *f)
 {
 	nd_io_be_hasty(io);
 	if (io->open_ended && io->flow_count == io->done_count + 1 &&
-	    nd_lane_of(io, f)->load->round_trips)
+	    nd_lane_of(io, f)->load->round_trips) {
 		nd_io_be_patient(io, f);
+		nd_io_be_exact(io, f);
+	}
 }
 
 static int add_flow(struct nd_io *io, struct nd_flow *f)

@@ -140,13 +140,17 @@ bool nd_flow_close(struct nd_io *io, struct nd_flow *f);
 /** nd_flow_broken() - its connection has failed; the flow goes on if the load does. */
 bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code);
 
-/** nd_flow_exchange() - @f is the worker's only flow, and READY: as many whole exchanges as there are before something
- * else is due, if its load repeats itself. None is fine: the steps go on from where it stands. */
+/** nd_flow_exchange() - @f is the worker's only flow, and READY: as many whole exchanges as follow each other, if its
+ * load repeats itself, with looks around in between. None is fine: the steps go on from where it stands. */
 void nd_flow_exchange(struct nd_io *io, struct nd_flow *f);
 
 /* Parts of a turn, for a backend that learns later what became of a call. */
 /** nd_flow_sent() - tell the load, if the whole SEND step is done; READY then. */
 void nd_flow_sent(struct nd_io *io, struct nd_flow *f);
+/** nd_flow_received() - tell the load that @messages of @bytes came, if they are what the step waits for. */
+void nd_flow_received(struct nd_io *io, struct nd_flow *f, uint64_t messages, uint64_t bytes);
+/** nd_io_look() - an edge, or the look around, is due; the last operation began at @from_ns. */
+void nd_io_look(struct nd_io *io, uint64_t from_ns);
 /** nd_flow_fail() - an error ends this flow alone: DONE. */
 void nd_flow_fail(struct nd_io *io, struct nd_flow *f, int code);
 /** nd_flow_finish() - half-close, DONE; while sends are posted it only waits for them. */

@@ -130,8 +130,8 @@ void nd_io_be_exact(struct nd_io *io, const struct nd_flow *f)
 {
 	const struct nd_lane *l = nd_lane_of(io, f);
 
-	io->clock_first = !io->coarse && f->active && l->load->round_trips && !l->load->connects &&
-			  l->load->halves <= 1 && sends_at_once(l);
+	io->clock_first = !io->coarse && l->load->round_trips && !l->load->connects &&
+			  l->load->halves <= 1 && (f->active ? sends_at_once(l) : l->rx->answer != NULL);
 	io->spins = nd_wait_spins(io->wait) && l->load->round_trips && !l->load->connects;
 }
 
@@ -144,5 +144,5 @@ void nd_io_be_hasty(struct nd_io *io)
 		if (io->flows[i].fd >= 0 && nd_nonblock(io->flows[i].fd, true, NULL) < 0)
 			nd_close_p(&io->flows[i].fd); /* it cannot fail on a socket */
 	nd_io_guard(io, false);
-	io->patient = io->one_way = io->blocks = io->coarse = false;
+	io->patient = io->one_way = io->blocks = io->coarse = io->clock_first = io->spins = false;
 }

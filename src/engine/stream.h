@@ -40,6 +40,9 @@ static inline size_t nd_stream_wants(const struct nd_flow *f, size_t size)
 /** nd_stream_room() - where the plain way to receive reads to, @ret_size bytes; NULL: nowhere. */
 uint8_t *nd_stream_room(const struct nd_io *io, unsigned lane, size_t *ret_size);
 
+/** nd_stream_out() - where the plain way to send takes its bytes from, likewise. */
+const uint8_t *nd_stream_out(const struct nd_io *io, unsigned lane, size_t *ret_size);
+
 /** nd_stream_received() - the socket gave @n bytes: count them. Return: 1. */
 int nd_stream_received(struct nd_io *io, struct nd_flow *f, size_t n);
 /** nd_stream_empty() - a call to receive ended with @code. Return: as nd_xfer.move. */

@@ -123,6 +123,14 @@ uint8_t *nd_stream_room(const struct nd_io *io, unsigned lane, size_t *ret_size)
 	return s ? s->room : NULL;
 }
 
+const uint8_t *nd_stream_out(const struct nd_io *io, unsigned lane, size_t *ret_size)
+{
+	const struct stream_send *s = io->tx_state[lane];
+
+	*ret_size = s ? s->size : io->tx_size[lane];
+	return s ? s->room : io->tx_buf[lane];
+}
+
 static void look_at(struct nd_io *io, struct nd_flow *f, const struct stream_recv *s, size_t n)
 {
 	const struct nd_frame *frame = nd_lane_of(io, f)->frame;

@@ -302,7 +302,7 @@ static bool do_send(struct nd_io *io, struct nd_flow *f)
 	return true;
 }
 
-static void received(struct nd_io *io, struct nd_flow *f, uint64_t messages, uint64_t bytes)
+void nd_flow_received(struct nd_io *io, struct nd_flow *f, uint64_t messages, uint64_t bytes)
 {
 	struct nd_event ev = { .what = ND_HAP_RECEIVED, .count = 1, .now_ns = io->now_ns };
 
@@ -379,7 +379,7 @@ static bool do_recv(struct nd_io *io, struct nd_flow *f)
 	}
 	if (f->c.rx_bytes != bytes)
 		payload(io, f);
-	received(io, f, f->c.rx_messages - messages, f->c.rx_bytes - bytes);
+	nd_flow_received(io, f, f->c.rx_messages - messages, f->c.rx_bytes - bytes);
 	return true;
 }
 
@@ -439,6 +439,14 @@ static bool act(struct nd_io *io, struct nd_flow *f)
 	}
 }
 
+void nd_io_look(struct nd_io *io, uint64_t from_ns)
+{
+	io->still_ns = from_ns;
+	nd_io_tick(io, nd_io_true(io));
+	if (io->patient)
+		nd_io_guard(io, true);
+}
+
 enum nd_flow_state nd_flow_turn(struct nd_io *io, struct nd_flow *f, unsigned budget)
 {
 	bool more = true;
@@ -447,12 +455,8 @@ enum nd_flow_state nd_flow_turn(struct nd_io *io, struct nd_flow *f, unsigned bu
 		uint64_t from_ns = io->now_ns;
 
 		more = act(io, f);
-		if (io->now_ns < io->edge_ns && io->now_ns < io->look_ns)
-			continue;
-		io->still_ns = from_ns;
-		nd_io_tick(io, nd_io_true(io));
-		if (io->patient)
-			nd_io_guard(io, true);
+		if (io->now_ns >= io->edge_ns || io->now_ns >= io->look_ns)
+			nd_io_look(io, from_ns);
 	}
 	return f->state;
 }

@@ -298,6 +298,22 @@ static void next(void *state, const struct nd_event *ev, struct nd_step *ret, st
 	next_sender(state, ev, ret);
 }
 
+/* One message at a time, each like the other, and none of them due, counted or in turn. */
+static bool repeats(const void *state, struct nd_cycle *ret)
+{
+	const struct burst *s = state;
+	const struct nd_workload *wl = s->workload;
+
+	if (!s->answered || s->count != 1 || s->left != 1 || s->first || s->ops || wl->schedule.n ||
+	    wl->spread_bytes || wl->skips || wl->turns || s->pace.ns_per_byte > 0)
+		return false;
+	if (s->passes || s->warming || s->asking || s->stopping || s->is_sent)
+		return false;
+	*ret = (struct nd_cycle){ .tx = nd_sockperf_bytes(wl, s->flow, 0),
+				  .rx = nd_sockperf_bytes(wl, s->flow, 0) };
+	return true;
+}
+
 /* The second half reads whatever comes, and for a while behind the end. */
 static void next_under(void *state, const struct nd_event *ev, struct nd_step *ret,
 		       struct nd_note *note)
@@ -327,6 +343,7 @@ const struct nd_load nd_load_burst = {
 	.state_bytes = sizeof(struct burst),
 	.init = init,
 	.next = next,
+	.repeats = repeats,
 	.round_trips = true,
 };
 

@@ -36,11 +36,19 @@ static void next(void *state, const struct nd_event *ev, struct nd_step *ret, st
 	}
 }
 
+static bool repeats(const void *state, struct nd_cycle *ret)
+{
+	(void)state;
+	*ret = (struct nd_cycle){ 0 };
+	return true;
+}
+
 const struct nd_load nd_load_echo = {
 	.name = "echo",
 	.help = "send back whatever comes",
 	.state_bytes = sizeof(struct echo),
 	.init = init,
 	.next = next,
+	.repeats = repeats,
 	.round_trips = true,
 };

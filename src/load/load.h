@@ -93,7 +93,9 @@ struct nd_load_cfg {
 
 /* What an end of an exchange sends and receives. */
 struct nd_cycle {
-	uint64_t tx, rx; /* bytes of one message */
+	uint64_t tx, rx; /* bytes of one message; 0 and 0: whatever comes goes back, RECV and ECHO */
+	bool timed;      /* the asking end: its round trip is to be noted */
+	bool reply;      /* as in struct nd_step */
 };
 
 #define ND_LOAD_STREAM 1u /* .needs: bytes in order */
@@ -113,8 +115,8 @@ struct nd_load {
 	bool times;       /* notes carry times of operations, of either end */
 	bool connects;    /* opens and closes, or accepts and closes, connections as it goes on */
 	/* From the step that begins an exchange, SEND where this end asks, RECV where it answers: is one whole exchange
-	 * like the other until STOP, with a note of its round trip alone at the asking end, and does the state need to
-	 * hear of none? NULL: no. */
+	 * like the other until STOP, with a note of its round trip alone at the asking end, or of nothing, and does the
+	 * state need to hear of none? Writes all of *ret then. NULL: no. */
 	bool (*repeats)(const void *state, struct nd_cycle *ret);
 	/* State behind .state_bytes that only some workloads need; NULL: none. */
 	size_t (*more_bytes)(const struct nd_workload *workload);
