@@ -7,13 +7,17 @@
 #include "engine/call.h"
 #include "engine/int.h"
 
+#define FAR 64u /* connections, until the next one is asked whether it stands at once */
+
+/* What the peer says comes later, and the engine will tell: no call for nothing. */
 static bool opened(struct nd_io *io, struct nd_flow *f)
 {
 	struct nd_event ev = { .what = ND_HAP_OPENED,
 			       .now_ns = io->now_ns,
 			       .begun_ns = f->begun_ns };
 
-	f->readable = f->writable = true;
+	f->readable = !f->active || !f->unwatched || io->patient;
+	f->writable = true;
 	nd_flow_tell(io, f, &ev);
 	return true;
 }
@@ -27,6 +31,7 @@ bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code)
 		return false;
 	}
 	nd_close_p(&f->fd);
+	f->unwatched = false;
 	io->told[f->workload].no_port += code == -EADDRNOTAVAIL || code == -EADDRINUSE;
 	nd_flow_tell(io, f, &ev);
 	if (f->state == ND_FLOW_DONE)
@@ -34,14 +39,20 @@ bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code)
 	return true;
 }
 
-/* The engine hears of the new socket, if it wants to. */
-static bool watch(struct nd_io *io, struct nd_flow *f)
+/* Under way, but on a short path it stands before connect() is back. Return: 0 it does, 1 it does not yet, or nobody
+ * has asked, negative errno. */
+static int ask_at_once(struct nd_io *io, const struct nd_flow *f)
 {
-	int r = io->watch ? io->watch(io, f) : 0;
-
-	if (r < 0)
-		nd_flow_fail(io, f, r);
-	return r == 0;
+	if (io->far > 0) {
+		io->far--;
+		return 1;
+	}
+	if (nd_call_send(f->fd, "", 0, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return 0;
+	if (errno != EAGAIN && errno != EINTR)
+		return -errno;
+	io->far = FAR;
+	return 1;
 }
 
 static bool begin_open(struct nd_io *io, struct nd_flow *f)
@@ -50,11 +61,12 @@ static bool begin_open(struct nd_io *io, struct nd_flow *f)
 
 	f->begun_ns = io->now_ns;
 	r = io->connect ? io->connect(io, f) : -EOPNOTSUPP;
+	if (r == 1)
+		r = ask_at_once(io, f);
 	io->now_ns = nd_io_clock(io);
 	if (r < 0)
 		return nd_flow_broken(io, f, r);
-	if (!watch(io, f))
-		return false;
+	f->unwatched = true;
 	if (r == 0)
 		return opened(io, f);
 	f->writable = false;
@@ -119,7 +131,8 @@ bool nd_flow_accept(struct nd_io *io, struct nd_flow *f)
 	io->now_ns = nd_io_clock(io);
 	f->begun_ns = io->now_ns;
 	f->fd = fd;
-	return watch(io, f) && opened(io, f);
+	f->unwatched = true;
+	return opened(io, f);
 }
 
 bool nd_flow_close(struct nd_io *io, struct nd_flow *f)
@@ -127,6 +140,7 @@ bool nd_flow_close(struct nd_io *io, struct nd_flow *f)
 	struct nd_event ev = { .what = ND_HAP_CLOSED };
 
 	nd_close_p(&f->fd);
+	f->unwatched = false;
 	ev.now_ns = io->now_ns = nd_io_clock(io);
 	nd_flow_tell(io, f, &ev);
 	return true;

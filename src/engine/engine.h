@@ -50,6 +50,7 @@ struct nd_flow {
 	bool readable, writable; /* no EAGAIN or short count since the last event: worth a call */
 	bool queued;             /* in the engine's ready list */
 	bool called;             /* a connection waits */
+	bool unwatched;          /* the engine has to hear of its socket before it waits for it */
 	bool parked;             /* in the engine's list of those that wait for one */
 	bool half_closed;        /* nothing more is sent on it */
 	bool over;               /* datagrams: the peer has said goodbye */
@@ -187,6 +188,7 @@ struct nd_io {
 	uint64_t look_ns; /* when wake_fd is looked at although there is work */
 	struct nd_flow
 		*holder; /* whose turn it is, of those whose loads pass it on; NULL: nobody's yet */
+	uint32_t far; /* connections to come that are not asked whether they stand at once */
 	bool stop_told;  /* all flows have heard of .stop_sending */
 	bool rescan;     /* an edge or a wake-up may have changed flows' states */
 	bool wait_before_recv; /* after a send the reply is not there yet: ask the kernel first */
@@ -225,8 +227,6 @@ struct nd_io {
 		       int fd); /* one that came while it runs; NULL: all are welcome */
 	/* where the flow was to be connected to; NULL: nobody knows */
 	void (*peer)(const struct nd_io *io, const struct nd_flow *f, struct nd_addr *ret);
-	/* the engine's: a flow has another socket; NULL: it need not know. Negative errno. */
-	int (*watch)(struct nd_io *io, struct nd_flow *f);
 	void (*flow_done)(struct nd_io *io,
 			  struct nd_flow *f); /* once per flow, when it becomes DONE */
 };

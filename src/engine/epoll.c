@@ -54,11 +54,6 @@ static int watch_flow(const struct epoll *e, struct nd_flow *f)
 	return watch(e, f->fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, f);
 }
 
-static int watch_new(struct nd_io *io, struct nd_flow *f)
-{
-	return watch_flow(io->engine_state, f);
-}
-
 /* The descriptors of all flows that wait for connections are of one socket: it would wake each of them. */
 static int watch_all(const struct nd_io *io, struct epoll *e)
 {
@@ -112,7 +107,6 @@ static int open_epoll(struct nd_io *io, struct nd_err *err)
 	if (!e)
 		return nd_fail(err, -ENOMEM, "no memory for an event loop");
 	io->engine_state = e;
-	io->watch = watch_new;
 	nd_io_naps(io);
 	e->fd = epoll_create1(EPOLL_CLOEXEC);
 	r = e->fd < 0 ? -errno : 0;
@@ -132,6 +126,20 @@ static int open_epoll(struct nd_io *io, struct nd_err *err)
 	return 0;
 }
 
+/* A connection that has all it needs until it is closed is never heard of. */
+static void file(struct nd_io *io, struct epoll *e, struct nd_flow *f)
+{
+	int r = 0;
+
+	if (f->unwatched && f->state == ND_FLOW_BLOCKED) {
+		f->unwatched = false;
+		r = watch_flow(e, f);
+	}
+	if (r < 0)
+		nd_flow_fail(io, f, r);
+	nd_queue_file(&e->q, f);
+}
+
 /* After an edge or a wake-up, which may have begun or stopped flows. */
 static void rescan(struct nd_io *io, struct epoll *e)
 {
@@ -141,7 +149,7 @@ static void rescan(struct nd_io *io, struct epoll *e)
 		return;
 	io->rescan = false;
 	for (i = 0; i < io->flow_count; i++)
-		nd_queue_file(&e->q, &io->flows[i]);
+		file(io, e, &io->flows[i]);
 }
 
 static int wait_ms(struct epoll *e, uint64_t now_ns, uint64_t until_ns)
@@ -231,7 +239,7 @@ static void take_turns(struct nd_io *io, struct epoll *e)
 			park(e, f);
 		else if (listens)
 			call_one(e);
-		nd_queue_file(&e->q, f);
+		file(io, e, f);
 	}
 	rescan(io, e);
 }

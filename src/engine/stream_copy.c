@@ -76,11 +76,13 @@ static int open_recv(struct nd_io *io, unsigned lane, struct nd_err *err)
 
 static ssize_t send_some(struct nd_io *io, struct nd_flow *f, const uint8_t *buf, size_t n)
 {
+	int flags = MSG_NOSIGNAL | (io->send_waits ? 0 : MSG_DONTWAIT) |
+		    (f->step.last ? MSG_MORE : 0);
 	ssize_t r;
 
 	do {
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
-		r = nd_call_send(f->fd, buf, n, MSG_NOSIGNAL | (io->send_waits ? 0 : MSG_DONTWAIT));
+		r = nd_call_send(f->fd, buf, n, flags);
 	} while (r < 0 && nd_call_again(io->send_waits));
 	nd_io_sent(io);
 	return r >= 0 ? r : nd_stream_refused(io, f, errno);

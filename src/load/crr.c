@@ -172,6 +172,7 @@ static void next_passive(struct crr *s, const struct nd_event *ev, struct nd_ste
 		break;
 	case ND_HAP_RECEIVED:
 		talk(s, true, s->response, ret);
+		ret->last = true;
 		break;
 	case ND_HAP_SENT:
 		count(s, ev->now_ns, note);

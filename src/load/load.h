@@ -33,6 +33,7 @@ struct nd_step {
 	const uint64_t *due; /* .count intended instants, or NULL; owned by the load's state */
 	uint64_t until_ns; /* RECV: TIME happens when nothing has come by then; 0: wait for ever */
 	bool reply;        /* SEND of datagrams: carries the number of the message received last */
+	bool last; /* SEND over a stream: CLOSE comes next, and the end may go with these bytes */
 	uint8_t asks; /* SEND: no message, but the frame's question number (less 1) what has arrived; 0: none */
 };
 

@@ -176,8 +176,11 @@ static int on_propose(void *user, struct nd_err *err)
 	if (c->test.threads_max)
 		c->plan.threads = ND_MIN(c->plan.threads, c->test.threads_max); /* 0: by the CPUs */
 	c->plan.pin = c->server->plan->pin;
-	if (nd_plan_connects(&c->plan))
+	if (nd_plan_connects(&c->plan)) {
 		c->plan.workload[0].patience_ns = ND_GREETING_NS;
+		/* a worker is woken once, by the request */
+		c->plan.sock.defer_accept = strcmp(c->plan.workload[0].load, "crr") == 0;
+	}
 	c->is_running = true;
 	c->is_next = is_next(c);
 	if (c->is_next) {
