@@ -360,17 +360,16 @@ uint64_t nd_run_flows_ready(const struct nd_run *r)
 	return n;
 }
 
-int nd_run_socket(const struct nd_run *r, uint64_t i)
+void nd_run_sockets(const struct nd_run *r, void (*see)(void *user, int fd), void *user)
 {
 	for (uint32_t k = 0; !r->own_tables && k < r->worker_n; k++) {
 		const struct nd_worker *w = &r->workers[k];
 
-		for (uint32_t at = 0; at < w->io.flow_count; at++) {
-			if (!w->flows[at].half && i-- == 0)
-				return w->flows[at].fd < 0 ? -ENOENT : w->flows[at].fd;
+		for (uint32_t i = 0; i < w->io.flow_count; i++) {
+			if (!w->flows[i].half && w->flows[i].fd >= 0)
+				see(user, w->flows[i].fd);
 		}
 	}
-	return -ENOENT;
 }
 
 void nd_run_start(struct nd_run *r, uint64_t at_ns)

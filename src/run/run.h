@@ -102,9 +102,9 @@ enum nd_run_state nd_run_poll(struct nd_run *r); /* clears the fd, returns the s
 const struct nd_err *nd_run_error(const struct nd_run *r);
 uint64_t nd_run_flows_ready(const struct nd_run *r);
 
-/** nd_run_socket() - the descriptor of the @i-th flow of all, for a look at its settings, between READY and the
- * start. -ENOENT: there is none, or its worker has a table of its own. */
-int nd_run_socket(const struct nd_run *r, uint64_t i);
+/** nd_run_sockets() - have @see look at the descriptor of each flow and its settings, between READY and the start.
+ * None where workers have tables of their own. */
+void nd_run_sockets(const struct nd_run *r, void (*see)(void *user, int fd), void *user);
 
 /** nd_run_start() - all flows begin at @at_ns (this host's monotonic clock). */
 void nd_run_start(struct nd_run *r, uint64_t at_ns);

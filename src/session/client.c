@@ -292,6 +292,13 @@ static void on_note(void *user, const char *text)
 	tell(user, ND_PROG_NOTE, text);
 }
 
+static void tell_of_socket(void *user, int fd)
+{
+	const struct client *c = user;
+
+	nd_datasock_tell(c->plan, c->sink, fd);
+}
+
 static void on_ready(void *user, uint64_t flows, uint64_t microseconds)
 {
 	const struct client *c = user;
@@ -299,8 +306,7 @@ static void on_ready(void *user, uint64_t flows, uint64_t microseconds)
 					.count = flows,
 					.microseconds = microseconds };
 
-	for (int fd, i = 0; (fd = nd_run_socket(c->test.run, (uint64_t)i)) >= 0; i++)
-		nd_datasock_tell(c->plan, c->sink, fd);
+	nd_run_sockets(c->test.run, tell_of_socket, user);
 	if (c->sink && c->sink->progress)
 		c->sink->progress(c->sink->user, &ev);
 }
