@@ -149,6 +149,21 @@ int nd_dg_recv(struct nd_io *io, struct nd_flow *f, struct mmsghdr *header, uint
 	return r;
 }
 
+void nd_dg_key(const struct sockaddr_storage *from, uint8_t ret[ND_SENDER_KEY])
+{
+	const struct sockaddr_in *v4 = (const void *)from;
+	const struct sockaddr_in6 *v6 = (const void *)from;
+	bool is_v6 = from->ss_family == AF_INET6;
+
+	memset(ret, 0, ND_SENDER_KEY);
+	if (is_v6)
+		memcpy(ret, &v6->sin6_addr, sizeof(v6->sin6_addr));
+	else
+		memcpy(ret, &v4->sin_addr, sizeof(v4->sin_addr));
+	ret[18] = is_v6;
+	memcpy(ret + 16, is_v6 ? &v6->sin6_port : &v4->sin_port, sizeof(in_port_t));
+}
+
 int nd_dg_not_sent(struct nd_io *io, struct nd_flow *f, int code, uint32_t n)
 {
 	if (code == -EAGAIN) {

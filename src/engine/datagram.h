@@ -24,6 +24,8 @@ void nd_dg_want(struct mmsghdr *header, union nd_dg_control *control, uint32_t n
 
 /** nd_dg_stamp() - arrival times for frames that hold a send time: of all flows of the lane or of none. */
 bool nd_dg_stamp(const struct nd_io *io, unsigned lane);
+/** nd_dg_key() - who a datagram came from, as senders are told apart. */
+void nd_dg_key(const struct sockaddr_storage *from, uint8_t ret[ND_SENDER_KEY]);
 /** nd_dg_join() - what its socket has dropped before the run is not the run's; arrival times as of the others. */
 void nd_dg_join(struct nd_io *io, struct nd_flow *f);
 void nd_dg_join_all(struct nd_io *io, unsigned lane);

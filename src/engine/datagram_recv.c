@@ -17,6 +17,8 @@ struct datagram_recv {
 	union nd_dg_control control[BATCH];
 	uint64_t stamps[BATCH];
 	bool stamped;
+	struct sockaddr_storage *from; /* owned: who sent what; NULL: nobody asks */
+	uint8_t key[BATCH][ND_SENDER_KEY];
 	uint8_t *room; /* owned */
 	size_t slot, look;
 	uint32_t batch;
@@ -31,6 +33,7 @@ static void close_recv(struct nd_io *io, unsigned lane)
 		return;
 	nd_dg_drops(io, lane);
 	free(d->room);
+	free(d->from);
 	nd_free_p(&io->rx_state[lane]);
 }
 
@@ -54,7 +57,9 @@ static int open_look(struct nd_io *io, unsigned lane, size_t look, struct nd_err
 	/* what nobody looks at may all go to one place, which stays in a core's own cache */
 	apart = l->frame->take ? d->slot : 0;
 	d->room = nd_buffer_new(apart ? d->batch * d->slot : d->slot);
-	if (!d->room)
+	if (l->workload->servers > 1)
+		d->from = calloc(BATCH, sizeof(*d->from));
+	if (!d->room || (l->workload->servers > 1 && !d->from))
 		return nd_fail(err, -ENOMEM, "no memory for datagrams");
 	for (i = 0; i < d->batch; i++) {
 		d->iov[i] = (struct iovec){ d->room + i * apart, d->look };
@@ -95,8 +100,12 @@ static int recv_one(struct nd_io *io, struct nd_flow *f, struct datagram_recv *d
 
 static int call_recv(struct nd_io *io, struct nd_flow *f, struct datagram_recv *d, uint32_t n)
 {
-	if (n == 1 && !d->stamped)
+	if (n == 1 && !d->stamped && !d->from)
 		return recv_one(io, f, d);
+	for (uint32_t i = 0; d->from && i < n; i++) {
+		d->header[i].msg_hdr.msg_name = &d->from[i];
+		d->header[i].msg_hdr.msg_namelen = sizeof(d->from[i]);
+	}
 	if (d->stamped)
 		nd_dg_want(d->header, d->control, n);
 	return nd_dg_recv(io, f, d->header, n, d->flags);
@@ -133,6 +142,7 @@ static int move_recv(struct nd_io *io, struct nd_flow *f)
 		return r;
 	b.now_ns = io->now_ns;
 	b.stamp_ns = d->stamped ? d->stamps : NULL;
+	b.key = d->from ? (const uint8_t(*)[ND_SENDER_KEY])d->key : NULL;
 	b.n = messages = before_goodbye(io, f, d, (uint32_t)r);
 	if (b.n == 0)
 		return 0;
@@ -143,6 +153,8 @@ static int move_recv(struct nd_io *io, struct nd_flow *f)
 			nd_dg_told(&d->header[i].msg_hdr, &told);
 			d->stamps[i] = told.stamp_ns;
 		}
+		if (d->from)
+			nd_dg_key(&d->from[i], d->key[i]);
 	}
 	if (frame->take)
 		messages = frame->take(&f->rx, &b, &f->c, &io->c[f->workload]);

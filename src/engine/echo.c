@@ -169,20 +169,8 @@ static void keep_answers(struct datagram_echo *d, const struct nd_addr *group, u
 
 static void name_senders(struct datagram_echo *d, uint32_t n)
 {
-	memset(d->key, 0, n * sizeof(d->key[0]));
-	for (uint32_t i = 0; i < n; i++) {
-		const struct sockaddr_storage *from = &d->from[i];
-		const struct sockaddr_in *v4 = (const void *)from;
-		const struct sockaddr_in6 *v6 = (const void *)from;
-		bool is_v6 = from->ss_family == AF_INET6;
-
-		if (is_v6)
-			memcpy(d->key[i], &v6->sin6_addr, sizeof(v6->sin6_addr));
-		else
-			memcpy(d->key[i], &v4->sin_addr, sizeof(v4->sin_addr));
-		d->key[i][18] = is_v6;
-		memcpy(d->key[i] + 16, is_v6 ? &v6->sin6_port : &v4->sin_port, sizeof(in_port_t));
-	}
+	for (uint32_t i = 0; i < n; i++)
+		nd_dg_key(&d->from[i], d->key[i]);
 }
 
 static int recv_datagrams(struct nd_io *io, struct nd_flow *f)

@@ -22,7 +22,7 @@ struct nd_batch {
 	uint32_t n;
 	uint64_t now_ns;          /* send: the instant stamped; receive: when the call returned */
 	const uint64_t *stamp_ns; /* receive: kernel arrival stamps, wall clock, or NULL */
-	const uint8_t (*key)[ND_SENDER_KEY]; /* turn: who sent each datagram; NULL: not known */
+	const uint8_t (*key)[ND_SENDER_KEY]; /* receive: who sent each datagram; NULL: not known */
 };
 
 /* Per flow and direction, in the flow's slot; zeroed before the run. */

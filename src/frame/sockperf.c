@@ -250,11 +250,12 @@ static void take_tale(struct nd_frame_state *s, const uint8_t *at)
 			get_u64(at + HEADER_BYTES + 16));
 }
 
-static bool take_answer(struct nd_frame_state *s, const uint8_t *head, uint64_t now_ns)
+static bool take_answer(struct nd_frame_state *s, const uint8_t *head, const uint8_t *key,
+			uint64_t now_ns)
 {
 	uint64_t number = number_of(head);
 
-	if (!is_answer(head) || !nd_samples_answer(s->samples, number, now_ns))
+	if (!is_answer(head) || !nd_samples_answer_by(s->samples, key, number, now_ns))
 		return false;
 	s->next = number + 1;
 	return true;
@@ -274,7 +275,7 @@ static uint32_t take_datagrams(struct nd_frame_state *s, const struct nd_batch *
 			continue;
 		}
 		if (b->iov[i].iov_len < HEADER_BYTES || length_of(at) > b->iov[i].iov_len ||
-		    !take_answer(s, at, b->now_ns)) {
+		    !take_answer(s, at, b->key ? b->key[i] : NULL, b->now_ns)) {
 			b->iov[i].iov_len = 0;
 			continue;
 		}
@@ -303,7 +304,7 @@ static bool open_answer(struct nd_frame_state *s, struct stream *t, uint64_t now
 		return true;
 	}
 	/* one that was not asked for is skipped */
-	t->compares = take_answer(s, t->head, now_ns) && s->workload->compares;
+	t->compares = take_answer(s, t->head, NULL, now_ns) && s->workload->compares;
 	t->number = s->next - 1;
 	return true;
 }

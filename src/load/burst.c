@@ -23,6 +23,7 @@ struct burst {
 	uint64_t flow, start_ns;
 	uint64_t made, heard; /* messages of a stream: begun, awaited */
 	uint64_t count;       /* of a burst */
+	uint64_t servers;     /* that answer each of its messages */
 	uint64_t left;        /* of it, still to be sent or to be answered */
 	uint64_t due_ns;
 	uint64_t tail_ns;   /* the second half reads until then; 0: on and on */
@@ -47,6 +48,7 @@ static int init(void *state, const struct nd_load_cfg *cfg)
 	s->workload = wl;
 	s->flow = cfg->flow;
 	s->count = wl->schedule.n ? 1 : ND_MAX(wl->burst, 1);
+	s->servers = ND_MAX(wl->servers, 1);
 	s->answered = wl->answered;
 	s->ops = cfg->ops;
 	s->datagram = cfg->datagram;
@@ -216,7 +218,7 @@ static void sent(struct burst *s, const struct nd_event *ev, struct nd_step *ret
 	if (s->left > 0 && !s->stopping) {
 		send_some(s, ret);
 	} else if (s->answered) {
-		s->left = s->count;
+		s->left = s->count * s->servers;
 		hear(s, ev->now_ns, ret);
 	} else if (s->stopping) {
 		finish(s, ret);

@@ -28,7 +28,7 @@ void *nd_sockperf_make_line(struct nd_plan *plan)
 	if (!l)
 		return NULL;
 	l->plan = plan;
-	l->n.burst = l->n.reply_every = l->n.time_s = 1;
+	l->n.burst = l->n.reply_every = l->n.time_s = l->n.servers = 1;
 	l->n.level = 99;
 	l->connect_ms = 10000;
 	l->n.version = VERSION;
@@ -59,6 +59,8 @@ static int judge(const struct nd_sockperf_line *l, struct nd_err *err)
 		return nd_fail(err, -EINVAL, "--data-integrity conflicts with -b option");
 	if (n->dots && n->rows)
 		return nd_fail(err, -EINVAL, "-a conflicts with -A option");
+	if (n->tcp && n->servers > 1)
+		return nd_fail(err, -EINVAL, "--tcp conflicts with --srv-num option");
 	if (n->tcp && n->dont_reply)
 		return nd_fail(err, -EINVAL, "--tcp conflicts with --dont-reply option");
 	if (n->mode != ND_SP_SERVER && n->message_bytes > most)
@@ -196,7 +198,7 @@ static void fill_how(const struct nd_sockperf_line *l)
 	plan->tx = plan->rx = "auto";
 	plan->engine = l->n.skips || takes_turns(l) ? "epoll" : "auto";
 	/* answers to a group come from elsewhere */
-	if (l->multicast.wanted && l->n.mode != ND_SP_SERVER)
+	if ((l->multicast.wanted || l->n.servers > 1) && l->n.mode != ND_SP_SERVER)
 		plan->tx = "sendto";
 	plan->wait = l->n.nonblocked ? "spin" : "auto";
 	plan->pin = l->pin;
@@ -255,6 +257,7 @@ static void fill_client(struct nd_sockperf_line *l)
 				      .spread_bytes = n->range_bytes,
 				      .rate_ops = n->rate,
 				      .burst = n->burst,
+				      .servers = n->servers,
 				      .compares = l->compares,
 				      .skips = n->skips,
 				      .turns = takes_turns(l),

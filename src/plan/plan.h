@@ -101,11 +101,13 @@ struct nd_workload {
 	uint64_t burn_steps;     /* load timed: busy work behind each operation; never travels */
 	uint64_t burst;          /* loads burst, under: messages of one; these seven never travel */
 	uint64_t spread_bytes;   /* messages are shorter than message_bytes by up to so much */
-	bool answered;           /* load burst: each burst is waited for */
-	bool silent;             /* load echo: nothing goes back */
-	bool asks;               /* load burst: the receiver is asked what has arrived */
-	uint64_t activity;       /* frame sockperf: each so many-th message is noted; 0: none */
-	bool gaps;  /* frame sockperf: numbers that do not follow are noted; never travel */
+	uint64_t
+		servers; /* each message is answered by so many, told apart by address; 0: one; never travels */
+	bool answered;     /* load burst: each burst is waited for */
+	bool silent;       /* load echo: nothing goes back */
+	bool asks;         /* load burst: the receiver is asked what has arrived */
+	uint64_t activity; /* frame sockperf: each so many-th message is noted; 0: none */
+	bool gaps;         /* frame sockperf: numbers that do not follow are noted; never travel */
 	bool warms; /* loads burst, under: messages that do not count go first; never travels */
 	bool turns; /* load burst: a worker's flows have their bursts one after the other; never travels */
 	bool skips;              /* what a full socket does not take is left out; never travels */

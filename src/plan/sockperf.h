@@ -16,6 +16,7 @@
 #define ND_SOCKPERF_WARM_UP \
 	255 /* nd_step.asks: messages in front of the first, which do not count */
 #define ND_SOCKPERF_THREADS 64 /* logs that a result holds */
+#define ND_SOCKPERF_SERVERS 16 /* that answer each message */
 
 enum nd_sockperf_mode {
 	ND_SP_SERVER,
@@ -39,6 +40,7 @@ struct nd_sockperf {
 	uint64_t message_bytes, range_bytes;
 	uint64_t level; /* --ci_sig_level */
 	uint64_t threads;
+	uint64_t servers;                         /* --srv-num */
 	uint64_t dots, rows;                      /* -a, -A: messages of each; 0: none */
 	uint64_t wait_s;                          /* --pre-warmup-wait */
 	uint64_t bin_us, bin_low_us, bin_high_us; /* --histogram; bin 0: none */

@@ -47,14 +47,61 @@ static void count_samples(struct nd_sprep *f)
 
 		nd_samples_counts(f->r->samples[i], &c);
 		f->sent += c.sent;
-		f->received += c.received;
-		f->duplicate += c.duplicate;
 		f->missed += c.missed;
 		f->told += c.told;
 		f->there += c.there;
 		f->there_bytes += c.there_bytes;
 		f->there_ns = ND_MAX(f->there_ns, c.there_ns);
 	}
+}
+
+/* Logs of one of those that answer each message. Return: how many. */
+static size_t logs_of(const struct nd_sprep *f, uint64_t server,
+		      struct nd_samples *ret[ND_RESULT_SAMPLES])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ND_MIN(f->r->samples_n, (size_t)ND_RESULT_SAMPLES); i++) {
+		ret[n] = nd_samples_of(f->r->samples[i], server);
+		n += ret[n] != NULL;
+	}
+	return n;
+}
+
+/* Return: are there logs of that server? */
+static bool count_server(struct nd_sprep *f, uint64_t server)
+{
+	struct nd_samples *logs[ND_RESULT_SAMPLES];
+	size_t n = logs_of(f, server, logs);
+
+	f->server = server;
+	f->duplicate = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct nd_sample_counts c;
+
+		nd_samples_counts(logs[i], &c);
+		f->duplicate += c.duplicate;
+	}
+	if (f->mode != ND_SPREP_TP && f->mode != ND_SPREP_SR && n > 0)
+		f->error = nd_exact_of(logs, n, &f->cut, &f->e);
+	return n > 0;
+}
+
+/* Of all servers. */
+static uint64_t count_received(const struct nd_sprep *f)
+{
+	struct nd_samples *logs[ND_RESULT_SAMPLES];
+	uint64_t sum = 0;
+	size_t n;
+
+	for (uint64_t k = 0; (n = logs_of(f, k, logs)) > 0; k++)
+		for (size_t i = 0; i < n; i++) {
+			struct nd_sample_counts c;
+
+			nd_samples_counts(logs[i], &c);
+			sum += c.received;
+		}
+	return sum;
 }
 
 static void choose_cut(struct nd_sprep *f)
@@ -82,6 +129,7 @@ void nd_sprep_open(struct nd_sprep *f, const struct nd_report_cfg *cfg, const st
 	if (!r)
 		return;
 	count_samples(f);
+	f->received = count_received(f);
 	part = part_of(f);
 	if (part) {
 		/* without what came behind the end: late answers, and what the server tells */
@@ -93,8 +141,12 @@ void nd_sprep_open(struct nd_sprep *f, const struct nd_report_cfg *cfg, const st
 		f->corrupt = known(part->run.rx_corrupt);
 	}
 	choose_cut(f);
-	if (f->mode != ND_SPREP_TP && f->mode != ND_SPREP_SR && r->samples_n > 0)
-		f->error = nd_exact_of(r->samples, r->samples_n, &f->cut, &f->e);
+	(void)count_server(f, 0); /* a run without logs has no statistics */
+}
+
+bool nd_sprep_next(struct nd_sprep *f)
+{
+	return count_server(f, f->server + 1);
 }
 
 bool nd_sprep_has_statistics(const struct nd_sprep *f)
@@ -187,7 +239,7 @@ static void put_observations(const struct nd_sprep *f, struct nd_str *out)
 	nd_str_addf(out, "sockperf: ---> <MIN> observation = %8.3f\n", us(f, (double)e->min_ns));
 }
 
-static void put_total(const struct nd_sprep *f, struct nd_str *out)
+void nd_sprep_total(const struct nd_sprep *f, struct nd_str *out)
 {
 	bool counted = nd_face_u64(&f->face, "messages") > 0;
 
@@ -210,8 +262,8 @@ void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *o
 	const struct nd_exact_span *s = &f->e.span;
 	uint64_t messages = s->last - s->first + 1;
 
-	put_total(f, out);
-	nd_str_add(out, "sockperf: ========= Printing statistics for Server No: 0\n");
+	nd_str_addf(out, "sockperf: ========= Printing statistics for Server No: %llu\n",
+		    (unsigned long long)f->server);
 	if (f->error < 0) {
 		nd_str_addf(out, "sockperf: ERROR: samples could not be read (errno=%d)\n",
 			    -f->error);
@@ -541,16 +593,24 @@ static void result(const struct nd_report_cfg *cfg, const struct nd_result *r, s
 		return;
 	}
 	if (f.received == 0) {
-		nd_str_add(out, ND_SP_NO_ANSWER);
+		do
+			nd_str_add(out, ND_SP_NO_ANSWER);
+		while (nd_sprep_next(&f));
+		put_rate(&f, out);
 		return;
 	}
+	nd_sprep_total(&f, out);
 	nd_sprep_statistics(&f, false, out);
+	nd_sprep_histogram(&f, false, out);
+	for (struct nd_sprep one = f; nd_sprep_next(&one);) {
+		nd_sprep_statistics(&one, false, out);
+		nd_sprep_histogram(&one, false, out);
+	}
 	if (f.missed > 0)
 		nd_str_addf(out,
 			    "sockperf: WARNING: %llu messages are missing from the statistics: "
 			    "the temporary file for them was full, or too slow\n",
 			    (unsigned long long)f.missed);
-	nd_sprep_histogram(&f, false, out);
 	put_rate(&f, out);
 }
 

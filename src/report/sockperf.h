@@ -29,6 +29,7 @@ struct nd_sprep {
 	uint64_t handled;                                    /* a server's messages */
 	uint64_t corrupt; /* bytes of answers that differ from what was sent */
 	struct nd_exact_cut cut;
+	uint64_t server; /* of those that answer each message: whose .duplicate and .e these are */
 	struct nd_exact e;
 	int error; /* negative errno: statistics could not be made */
 };
@@ -46,7 +47,11 @@ bool nd_sprep_has_statistics(const struct nd_sprep *f);
 /** nd_sprep_colour() - @text between the escapes of @code, where colours are wanted. */
 void nd_sprep_colour(const struct nd_sprep *f, const char *code, const char *text,
 		     struct nd_str *out);
-/** nd_sprep_statistics() - from [Total Run] to MIN. @in_log: without the summary line. */
+/** nd_sprep_next() - go on to the figures of the next server. False: there is none. */
+bool nd_sprep_next(struct nd_sprep *f);
+/** nd_sprep_total() - [Total Run], of all servers. */
+void nd_sprep_total(const struct nd_sprep *f, struct nd_str *out);
+/** nd_sprep_statistics() - a server's lines to MIN. @in_log: without the summary line. */
 void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *out);
 /** nd_sprep_log() - the full log, streamed. Return: 0, negative errno with @err. */
 ND_MUST_CHECK int nd_sprep_log(const struct nd_sprep *f, const char *name, struct nd_err *err);

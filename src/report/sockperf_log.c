@@ -98,27 +98,43 @@ static uint64_t first_ns(const struct nd_sprep *f)
 	return least;
 }
 
-static int write_rows(struct log *l)
+/* A server's statistics, and what they are of. */
+static int write_server(struct log *l, const struct nd_sprep *f)
 {
-	const struct nd_sprep *f = l->f;
 	int r = 0;
 
-	put_parameters(f, &l->text);
-	if (f->received > 0)
-		nd_sprep_statistics(f, true, &l->text);
-	else
-		nd_str_add(&l->text, ND_SP_NO_ANSWER);
-	if (!nd_sprep_has_statistics(f)) {
-		flush(l, 0);
-		return l->error;
-	}
+	l->f = f;
+	l->at = 0;
+	nd_sprep_statistics(f, true, &l->text);
+	if (!nd_sprep_has_statistics(f))
+		return 0;
 	nd_str_addf(&l->text, DASHES "packet, txTime(sec), rxTime(sec), %s(usec)\n",
 		    nd_face_bool(&f->face, "full_rtt") ? "rtt" : "latency");
-	l->zero_ns = first_ns(f);
-	for (size_t i = 0; r == 0 && i < f->r->samples_n; i++)
-		r = nd_exact_walk(f->r->samples[i], &f->cut, put_row, l, NULL);
+	for (size_t i = 0; r == 0 && i < f->r->samples_n; i++) {
+		struct nd_samples *s = nd_samples_of(f->r->samples[i], f->server);
+
+		r = s ? nd_exact_walk(s, &f->cut, put_row, l, NULL) : 0;
+	}
 	nd_str_add(&l->text, DASHES);
 	nd_sprep_histogram(f, true, &l->text);
+	return r;
+}
+
+static int write_rows(struct log *l)
+{
+	struct nd_sprep one = *l->f;
+	int r = 0;
+
+	put_parameters(&one, &l->text);
+	if (one.received == 0)
+		nd_str_add(&l->text, ND_SP_NO_ANSWER);
+	else
+		nd_sprep_total(&one, &l->text);
+	l->zero_ns = first_ns(&one);
+	if (one.received > 0)
+		do
+			r = write_server(l, &one);
+		while (r == 0 && nd_sprep_next(&one));
 	flush(l, 0);
 	return r < 0 ? r : l->error;
 }
@@ -257,9 +273,12 @@ void nd_sprep_histogram(const struct nd_sprep *f, bool in_log, struct nd_str *ou
 	b.n = ND_MIN((b.high - b.low + b.width - 1) / b.width, BINS_MAX);
 	b.high = ND_MIN(b.high, b.low + b.n * b.width);
 	b.v = calloc(b.n + 2, sizeof(*b.v));
-	for (size_t i = 0; b.v && i < f->r->samples_n; i++)
-		if (nd_exact_walk(f->r->samples[i], &f->cut, add_value, &b, NULL) < 0)
+	for (size_t i = 0; b.v && i < f->r->samples_n; i++) {
+		const struct nd_samples *s = nd_samples_of(f->r->samples[i], f->server);
+
+		if (s && nd_exact_walk(s, &f->cut, add_value, &b, NULL) < 0)
 			out->failed = true;
+	}
 	if (b.v)
 		put_bins(&b, in_log, out);
 	free(b.v);

@@ -111,6 +111,8 @@ static int make_worker(struct nd_run *r, uint32_t index, struct nd_err *err)
 	if (r->cfg.plan->keep_samples && (r->cfg.end == ND_CLIENT || r->cfg.plan->open_ended) &&
 	    nd_samples_new(r->cfg.plan->sample_every, &w->samples) < 0)
 		return nd_fail(err, -ENOMEM, "no memory for samples");
+	if (w->samples && nd_samples_share(w->samples, r->cfg.plan->workload[0].servers) < 0)
+		return nd_fail(err, -ENOMEM, "no memory for samples");
 	if (w->samples && nd_plan_is_watched(r->cfg.plan) &&
 	    nd_samples_watch(w->samples, r->cfg.plan->workload[0].activity) < 0)
 		return nd_fail(err, -ENOMEM, "no memory for a diary");

@@ -32,6 +32,9 @@ struct nd_samples {
 	uint64_t handled;           /* a server's messages */
 	struct nd_diary *diary;     /* owned; NULL */
 	struct nd_senders *senders; /* owned; NULL */
+	struct nd_samples *next;    /* owned: of the next one who answers; NULL */
+	uint8_t key[ND_SENDER_KEY]; /* of the one who answers, where they are told apart */
+	bool is_known;              /* it has answered */
 };
 
 /* Before the run: of malloc() and memset() a compiler may make calloc(), which would leave the pages to the run. */
@@ -63,13 +66,32 @@ int nd_samples_new(uint64_t every, struct nd_samples **ret)
 
 void nd_samples_free(struct nd_samples *s)
 {
-	if (!s)
-		return;
-	nd_close_p(&s->fd);
-	nd_diary_free(s->diary);
-	nd_senders_free(s->senders);
-	free(s->ring);
-	free(s);
+	while (s) {
+		struct nd_samples *next = s->next;
+
+		nd_close_p(&s->fd);
+		nd_diary_free(s->diary);
+		nd_senders_free(s->senders);
+		free(s->ring);
+		free(s);
+		s = next;
+	}
+}
+
+int nd_samples_share(struct nd_samples *s, uint64_t n)
+{
+	int r = 0;
+
+	for (; r == 0 && n > 1; n--, s = s->next)
+		r = nd_samples_new(s->every, &s->next);
+	return r;
+}
+
+struct nd_samples *nd_samples_of(struct nd_samples *s, uint64_t i)
+{
+	for (; s && i > 0; i--)
+		s = s->next;
+	return s;
 }
 
 int nd_samples_watch(struct nd_samples *s, uint64_t every)
@@ -122,6 +144,8 @@ uint64_t nd_samples_send(struct nd_samples *s, uint64_t now_ns)
 {
 	uint64_t number = ++s->sent, entry;
 
+	if (s->next)
+		(void)nd_samples_send(s->next, now_ns); /* the same number */
 	if (s->diary)
 		nd_diary_count(s->diary, number, now_ns);
 	if (!nd_samples_asks(s, number))
@@ -137,6 +161,8 @@ uint64_t nd_samples_send(struct nd_samples *s, uint64_t now_ns)
 
 void nd_samples_unsend(struct nd_samples *s, uint64_t n)
 {
+	if (s->next)
+		nd_samples_unsend(s->next, n);
 	s->sent -= n < s->sent ? n : s->sent;
 	if (s->every)
 		atomic_store_explicit(&s->head, s->sent / s->every, memory_order_release);
@@ -164,6 +190,25 @@ bool nd_samples_answer(struct nd_samples *s, uint64_t number, uint64_t now_ns)
 	at->rx_ns = now_ns;
 	s->received++;
 	return true;
+}
+
+bool nd_samples_answer_by(struct nd_samples *s, const uint8_t *key, uint64_t number,
+			  uint64_t now_ns)
+{
+	struct nd_samples *at = s;
+
+	for (; key && s->next && at; at = at->next) {
+		if (!at->is_known) {
+			memcpy(at->key, key, sizeof(at->key));
+			at->is_known = true;
+		}
+		if (!memcmp(at->key, key, sizeof(at->key)))
+			break;
+	}
+	if (at)
+		return nd_samples_answer(at, number, now_ns);
+	s->alien++;
+	return false;
 }
 
 void nd_samples_put(struct nd_samples *s, const struct nd_sample *v, uint32_t n)
@@ -223,7 +268,7 @@ static bool put(struct nd_samples *s, uint64_t from, uint64_t n)
 	return true;
 }
 
-void nd_samples_drain(struct nd_samples *s)
+static void drain(struct nd_samples *s)
 {
 	uint64_t head = atomic_load_explicit(&s->head, memory_order_acquire);
 	uint64_t base = atomic_load_explicit(&s->base, memory_order_relaxed);
@@ -241,6 +286,12 @@ void nd_samples_drain(struct nd_samples *s)
 		atomic_store_explicit(&s->base, base, memory_order_release);
 	}
 	s->is_broken = base + AFTER < head;
+}
+
+void nd_samples_drain(struct nd_samples *s)
+{
+	for (; s; s = s->next)
+		drain(s);
 }
 
 /* ---- reading */

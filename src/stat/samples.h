@@ -37,6 +37,11 @@ struct nd_samples;
 ND_MUST_CHECK int nd_samples_new(uint64_t every, struct nd_samples **ret);
 void nd_samples_free(struct nd_samples *s);
 
+/** nd_samples_share() - @n answer each message: a log for each of them, of which @s is the first. -ENOMEM. */
+ND_MUST_CHECK int nd_samples_share(struct nd_samples *s, uint64_t n);
+/** nd_samples_of() - the log of the @i-th who answers; NULL: there are not so many. */
+struct nd_samples *nd_samples_of(struct nd_samples *s, uint64_t i);
+
 /** nd_samples_watch() - keep a diary, too, in which each @every-th message is noted (0: none). -ENOMEM. */
 ND_MUST_CHECK int nd_samples_watch(struct nd_samples *s, uint64_t every);
 /** nd_samples_diary() - NULL: none is kept. */
@@ -55,6 +60,10 @@ void nd_samples_unsend(struct nd_samples *s, uint64_t n);
 bool nd_samples_asks(const struct nd_samples *s, uint64_t number);
 /** nd_samples_answer() - False: it was never sent. */
 bool nd_samples_answer(struct nd_samples *s, uint64_t number, uint64_t now_ns);
+/** nd_samples_answer_by() - the same of one of those who answer, told by its key. NULL: there is one alone. False, too:
+ * it is one too many. */
+bool nd_samples_answer_by(struct nd_samples *s, const uint8_t *key, uint64_t number,
+			  uint64_t now_ns);
 
 /** nd_samples_put() - instead of these three: @n entries that are settled, each a message and its answer, kept all or
  * none; @every is 1. */

@@ -329,6 +329,41 @@ def test_a_rate_that_is_never_met_is_said(net, netdyno, serve, words, is_met):
     assert proc.stdout.count(line) == (not is_met)
 
 
+@pytest.mark.parametrize("mode", ["pp --mps=200", "ul --mps=200 --reply-every=2"])
+def test_servers_are_told_apart(net, netdyno, tmp_path, mode):
+    """Two answer, the second not all of it; a third that was not told of is heard by nobody."""
+    log = tmp_path / "log.csv"
+    with hear(net.b) as first, hear(net.b) as second, hear(net.b) as third:
+        proc = net.a.spawn([netdyno, "sockperf", *mode.split(), "-i", net.b.ip4, "-p", first.getsockname()[1],
+                            "-t", "1", "--srv-num", "2", "--full-log", log])
+        answered = 0
+        first.settimeout(0.1)
+        while proc.returncode is None:
+            try:
+                data, whose = first.recvfrom(2000)
+            except TimeoutError:
+                continue
+            which, flags = struct.unpack(">QH", data[:10])
+            if flags & 2:
+                answered += 1
+                for k, s in enumerate((first, second, third)):
+                    if k != 1 or which % 20:
+                        s.sendto(message(which, 2), whose)
+    ended(proc, within=10.0)
+    text = proc.stdout
+    blocks = re.split(r"sockperf: =+ Printing statistics for Server No: (\d)\n", text)
+    assert blocks[1::2] == ["0", "1"]
+    assert [number(r"# dropped messages = (\d+)", b) > 0 for b in blocks[2::2]] == [False, True]
+    n = [number(r"Total (\d+) observations", b) for b in blocks[2::2]]
+    assert n[0] > n[1] > 0 and number(r"ReceivedMessages=(\d+)", text) >= sum(n)
+    assert number(r"ReceivedMessages=(\d+)", text) <= 2 * answered
+    pieces = log.read_text().split("-" * 30 + "\n")
+    assert len(pieces) == 7 and pieces[6] == ""
+    for k in (0, 1):
+        assert f"Server No: {k}\n" in pieces[2 + 2 * k]
+        assert len(pieces[3 + 2 * k].splitlines()) == n[k] + 1
+
+
 def test_pieces_of_a_stream_are_no_messages(net, serve):
     """Nor is what does not come from a client."""
     port, server = serve("--tcp")

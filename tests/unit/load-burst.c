@@ -78,6 +78,27 @@ static void ping_pong(void **state)
 	assert_int_equal(s.op, ND_OP_FINISH);
 }
 
+static void waits_for_all_servers(void **state)
+{
+	const struct nd_workload w = {
+		.flows = 1, .message_bytes = 20, .burst = 2, .servers = 3, .answered = true
+	};
+	const struct nd_load *l = open_load("burst", &w, true);
+	struct nd_step s = tell(l, (struct nd_event){ .what = ND_HAP_START, .now_ns = START_NS });
+
+	(void)state;
+	assert_int_equal(s.count, 2);
+	s = tell(l, (struct nd_event){
+			    .what = ND_HAP_SENT, .count = 2, .now_ns = START_NS, .seq = 3 });
+	assert_int_equal(s.op, ND_OP_RECV);
+	assert_int_equal(s.count, 6);
+	s = tell(l, (struct nd_event){ .what = ND_HAP_RECEIVED, .count = 5, .seq = 3 });
+	assert_int_equal(s.op, ND_OP_RECV);
+	assert_int_equal(s.count, 1);
+	s = tell(l, (struct nd_event){ .what = ND_HAP_RECEIVED, .count = 1, .seq = 3 });
+	assert_int_equal(s.op, ND_OP_SEND);
+}
+
 static void streams_go_one_by_one(void **state)
 {
 	const struct nd_workload w = {
@@ -261,10 +282,15 @@ static void takes_turns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ping_pong),          cmocka_unit_test(streams_go_one_by_one),
-		cmocka_unit_test(schedule_is_kept),   cmocka_unit_test(counts_messages),
-		cmocka_unit_test(plays_back),         cmocka_unit_test(echoes),
-		cmocka_unit_test(warms_up_and_skips), cmocka_unit_test(takes_turns),
+		cmocka_unit_test(ping_pong),
+		cmocka_unit_test(waits_for_all_servers),
+		cmocka_unit_test(streams_go_one_by_one),
+		cmocka_unit_test(schedule_is_kept),
+		cmocka_unit_test(counts_messages),
+		cmocka_unit_test(plays_back),
+		cmocka_unit_test(echoes),
+		cmocka_unit_test(warms_up_and_skips),
+		cmocka_unit_test(takes_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

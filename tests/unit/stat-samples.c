@@ -24,6 +24,42 @@ static struct nd_samples *make(uint64_t every)
 	return s;
 }
 
+static void tells_who_answers_apart(void **state)
+{
+	static const uint8_t key[3][ND_SENDER_KEY] = { { 1 }, { 2 }, { 3 } };
+	struct nd_samples *s = make(1), *second;
+	struct nd_sample_counts c;
+	struct nd_sample v[4];
+
+	(void)state;
+	assert_int_equal(nd_samples_share(s, 2), 0);
+	second = nd_samples_of(s, 1);
+	assert_non_null(second);
+	assert_null(nd_samples_of(s, 2));
+	for (uint64_t i = 1; i <= 3; i++)
+		assert_int_equal(nd_samples_send(s, i * 100), i);
+	nd_samples_unsend(s, 1);
+	assert_true(nd_samples_answer_by(s, key[1], 1, 110));
+	assert_true(nd_samples_answer_by(s, key[0], 1, 120));
+	assert_true(nd_samples_answer_by(s, key[0], 2, 230));
+	assert_true(nd_samples_answer_by(s, key[0], 2, 240));  /* again */
+	assert_false(nd_samples_answer_by(s, key[2], 2, 250)); /* a third one */
+	assert_false(nd_samples_answer_by(s, key[1], 3, 260)); /* not sent */
+	nd_samples_counts(s, &c);
+	assert_int_equal(c.sent, 2);
+	assert_int_equal(c.received, 1);
+	assert_int_equal(c.duplicate, 0);
+	assert_int_equal(c.alien, 2);
+	nd_samples_counts(second, &c);
+	assert_int_equal(c.sent, 2);
+	assert_int_equal(c.received, 2);
+	assert_int_equal(c.duplicate, 1);
+	assert_int_equal(nd_samples_read(second, 0, v, 4), 2);
+	assert_int_equal(v[1].tx_ns, 200);
+	assert_int_equal(v[1].rx_ns, 230);
+	nd_samples_free(s);
+}
+
 static void counts_answers(void **state)
 {
 	struct nd_samples *s = make(2);
@@ -286,6 +322,7 @@ static void nothing_is_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_who_answers_apart),
 		cmocka_unit_test(counts_answers),
 		cmocka_unit_test(keeps_all_in_a_file),
 		cmocka_unit_test(keeps_settled_ones),
