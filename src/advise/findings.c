@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "advise/int.h"
 
 #define PLACEHOLDER "IFACE"
@@ -22,20 +23,16 @@ const struct nd_check *nd_check_at(size_t n)
 
 void nd_findings_add(struct nd_findings *all, const struct nd_finding *f)
 {
-	bool full = all->n == 0 || (all->n >= 16 && !(all->n & (all->n - 1)));
-	struct nd_finding *more = all->v;
+	struct nd_finding *own;
 
-	if (full)
-		more = realloc(all->v, ND_MAX((size_t)16, all->n * 2) * sizeof(*more));
-	if (!more) {
+	if (nd_grow(all->v, all->n) < 0) {
 		all->failed = true;
 		return;
 	}
-	all->v = more;
-	more[all->n] = *f;
-	more[all->n].text = nd_arena_dup(all->arena, f->text ? f->text : "");
-	all->failed |= !more[all->n].text;
-	all->n++;
+	own = &all->v[all->n++];
+	*own = *f;
+	own->text = nd_arena_dup(all->arena, f->text ? f->text : "");
+	all->failed |= !own->text;
 }
 
 void nd_findings_done(struct nd_findings *all)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "dialect/int.h"
 
 #define KEEP_BYTES (64u << 10) /* a larger buffer, after a result, goes back to the system */
@@ -44,18 +45,9 @@ struct nd_verb_item *nd_verbs_add(struct nd_verbs *verbs, enum nd_do what)
 {
 	struct nd_verb_item *item = &verbs->dummy;
 
-	if (verbs->n == verbs->room) {
-		size_t room = verbs->room ? verbs->room * 2 : 16;
-		struct nd_verb_item *v = reallocarray(verbs->v, room, sizeof(*v));
-
-		if (v) {
-			verbs->v = v;
-			verbs->room = room;
-		} else {
-			verbs->failed = true;
-		}
-	}
-	if (verbs->n < verbs->room)
+	if (nd_grow(verbs->v, verbs->n) < 0)
+		verbs->failed = true;
+	else
 		item = &verbs->v[verbs->n++];
 	*item = (struct nd_verb_item){ .what = what };
 	return item;

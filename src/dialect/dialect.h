@@ -131,7 +131,7 @@ struct nd_verb_item {
 /* Filled by event(), emptied by the session. */
 struct nd_verbs {
 	struct nd_verb_item *v; /* owned */
-	size_t n, room;
+	size_t n;
 	struct nd_str data;        /* bytes of SEND */
 	bool failed;               /* no memory: end the dialog */
 	struct nd_verb_item dummy; /* what nd_verbs_add() gives when failed */

@@ -148,7 +148,7 @@ struct nd_nt {
 
 	/* receiver */
 	struct nd_nt_link *links; /* owned */
-	unsigned link_n, link_room;
+	unsigned link_n;
 	bool has_owner, has_data, wants_result;
 	unsigned owner; /* link of the sender whose test it is */
 	int32_t agreed_s;

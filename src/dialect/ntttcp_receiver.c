@@ -4,8 +4,8 @@
  * token connection (ntttcp_windows_receiver.c), or data without either decides.
  */
 #include <errno.h>
-#include <stdlib.h>
 
+#include "base/grow.h"
 #include "dialect/ntttcp.h"
 
 #define SETTLE_NS ND_NS_PER_S /* by then a test has connections */
@@ -23,17 +23,8 @@ struct nd_nt_link *nd_nt_find(const struct nd_nt *d, unsigned number)
 
 static struct nd_nt_link *add(struct nd_nt *d, unsigned number, unsigned port_class)
 {
-	if (d->link_n == ND_NT_LINKS_MAX)
+	if (d->link_n == ND_NT_LINKS_MAX || nd_grow(d->links, d->link_n) < 0)
 		return NULL;
-	if (d->link_n == d->link_room) {
-		unsigned room = d->link_room ? d->link_room * 2 : 16;
-		struct nd_nt_link *more = reallocarray(d->links, room, sizeof(*more));
-
-		if (!more)
-			return NULL;
-		d->links = more;
-		d->link_room = room;
-	}
 	d->links[d->link_n] = (struct nd_nt_link){ .number = number, .port_class = port_class };
 	return &d->links[d->link_n++];
 }

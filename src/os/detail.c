@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/num.h"
 #include "base/time.h"
 #include "os/detail.h"
 #include "os/int.h"
 
-#define FIRST_ROWS 16u
-#define ROWS_MAX   65536u
-#define LINES_MAX  4096u
+#define ROWS_MAX  65536u
+#define LINES_MAX 4096u
 
 struct taking {
 	struct nd_os *os;
@@ -24,25 +24,12 @@ struct taking {
 	bool has_queues;  /* netdev told of this one's */
 };
 
-/* Room for one more of @n rows. NULL: no memory. */
-static void *room(void *rows, uint32_t n, size_t size)
-{
-	bool full = n == 0 || (n >= FIRST_ROWS && !(n & (n - 1)));
-
-	if (n >= ROWS_MAX)
-		return NULL;
-	return full ? realloc(rows, ND_MAX(FIRST_ROWS, n * 2) * size) : rows;
-}
-
 struct nd_queue_count *nd_os_add_queue(struct nd_os_detail *d)
 {
-	struct nd_queue_count *rows = room(d->queue, d->queues, sizeof(*rows));
-
-	if (!rows)
+	if (d->queues >= ROWS_MAX || nd_grow(d->queue, d->queues) < 0)
 		return NULL;
-	d->queue = rows;
-	nd_os_blank(&rows[d->queues], sizeof(*rows));
-	return &rows[d->queues++];
+	nd_os_blank(&d->queue[d->queues], sizeof(*d->queue));
+	return &d->queue[d->queues++];
 }
 
 static struct nd_queue_count *find_queue(struct nd_os_detail *d, uint64_t ifindex, bool is_tx,
@@ -92,14 +79,14 @@ static void keep_wanted(struct taking *t)
 
 static int take_limit(struct taking *t, const char *name, uint64_t value)
 {
-	struct nd_limit_count *rows = room(t->ret->limit, t->ret->limits, sizeof(*rows));
+	struct nd_os_detail *d = t->ret;
+	struct nd_limit_count *row;
 
-	if (!rows)
+	if (d->limits >= ROWS_MAX || nd_grow(d->limit, d->limits) < 0)
 		return -ENOMEM;
-	t->ret->limit = rows;
-	rows = &rows[t->ret->limits++];
-	*rows = (struct nd_limit_count){ .ifindex = t->ifindex, .count = value };
-	(void)snprintf(rows->name, sizeof(rows->name), "%s", name); /* cut: for people */
+	row = &d->limit[d->limits++];
+	*row = (struct nd_limit_count){ .ifindex = t->ifindex, .count = value };
+	(void)snprintf(row->name, sizeof(row->name), "%s", name); /* cut: for people */
 	return 0;
 }
 
@@ -195,18 +182,16 @@ static int take_header(struct nd_os_detail *d, const char *text)
 
 static int add_irq(struct nd_os_detail *d, const struct nd_irq_count *row, const uint64_t *counts)
 {
-	struct nd_irq_count *rows = room(d->irq, d->irqs, sizeof(*rows));
 	uint64_t *more;
 
-	if (!rows)
+	if (d->irqs >= ROWS_MAX || nd_grow(d->irq, d->irqs) < 0)
 		return -ENOMEM;
-	d->irq = rows;
 	more = realloc(d->irq_cpu, ((size_t)d->irqs + 1) * d->cpus * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	d->irq_cpu = more;
 	memcpy(more + (size_t)d->irqs * d->cpus, counts, d->cpus * sizeof(*more));
-	rows[d->irqs++] = *row;
+	d->irq[d->irqs++] = *row;
 	return 0;
 }
 

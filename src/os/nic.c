@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/grow.h"
 #include "os/int.h"
 
-#define FIRST_NICS 8u
-#define NICS_MAX   65536u
+#define NICS_MAX 65536u
 
 /* /proc/net/dev, counted from the first number behind the name. */
 #define DEV_RX_BYTES   0
@@ -29,20 +29,13 @@
 #define DEV_TX_COMPR   15
 #define DEV_COLUMNS    16
 
-/* A new row, nothing known of it. NULL: no memory. Room doubles, so that s->nics tells it. */
+/* A new row, nothing known of it. NULL: no memory. */
 static struct nd_nic *add_nic(struct nd_os_sample *s, const char *name, size_t len)
 {
-	bool full = s->nics == 0 || (s->nics >= FIRST_NICS && !(s->nics & (s->nics - 1)));
 	struct nd_nic *n;
 
-	if (s->nics >= NICS_MAX)
+	if (s->nics >= NICS_MAX || nd_grow(s->nic, s->nics) < 0)
 		return NULL;
-	if (full) {
-		n = realloc(s->nic, ND_MAX(FIRST_NICS, s->nics * 2) * sizeof(*n));
-		if (!n)
-			return NULL;
-		s->nic = n;
-	}
 	n = &s->nic[s->nics++];
 	nd_os_blank(n, sizeof(*n));
 	memset(n->name, 0, sizeof(n->name));

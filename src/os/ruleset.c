@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "os/ruleset.h"
 
 #define DEEPEST   16u    /* chains that call each other; the kernel allows as many */
@@ -452,16 +453,11 @@ static int add(struct nd_rule_list *list, json_t *j, const char *name_key)
 	const char *family = json_string_value(json_object_get(j, "family"));
 	const char *table = json_string_value(json_object_get(j, "table"));
 	const char *name = json_string_value(json_object_get(j, name_key));
-	struct nd_rule_item *more;
 
 	if (!family || !table || !name)
 		return -EBADMSG;
-	if ((list->n & (list->n - 1)) == 0) {
-		more = realloc(list->v, (list->n ? 2 * list->n : 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		list->v = more;
-	}
+	if (nd_grow(list->v, list->n) < 0)
+		return -ENOMEM;
 	list->v[list->n] = (struct nd_rule_item){
 		.family = family, .table = table, .name = name, .order = list->n, .json = j
 	};

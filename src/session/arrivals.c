@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "session/receiver.h"
@@ -20,15 +21,8 @@
 
 int nd_arrivals_add(struct nd_receiver *v, int fd, unsigned index)
 {
-	if (v->flow_n == v->flow_room) {
-		uint64_t room = v->flow_room ? v->flow_room * 2 : 64;
-		struct nd_arrival *more = realloc(v->flows, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		v->flows = more;
-		v->flow_room = room;
-	}
+	if (nd_grow(v->flows, v->flow_n) < 0)
+		return -ENOMEM;
 	v->flows[v->flow_n++] = (struct nd_arrival){ .fd = fd, .index = index };
 	return 0;
 }

@@ -2,24 +2,15 @@
 /* What the peer tells while the test runs: all that there is of it when it goes without a result. */
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "session/int.h"
 
 #define HEARD_MAX 100000u /* for each workload: a peer may tell as many as it likes */
 
 void nd_heard_add(struct nd_heard *heard, const struct nd_interval_sample *s)
 {
-	struct nd_interval_sample *v;
-	size_t room = heard->room ? 2 * heard->room : 16;
-
-	if (heard->n >= HEARD_MAX)
-		return;
-	if (heard->n == heard->room) {
-		v = reallocarray(heard->v, room, sizeof(*v));
-		if (!v)
-			return; /* a row is lost, not the test */
-		heard->v = v;
-		heard->room = room;
-	}
+	if (heard->n >= HEARD_MAX || nd_grow(heard->v, heard->n) < 0)
+		return; /* a row is lost, not the test */
 	heard->v[heard->n] = *s;
 	heard->v[heard->n++].phase = NULL; /* lives shorter than the sample; this end knows, too */
 }

@@ -85,7 +85,7 @@ void nd_here_done(struct nd_here *here);
 /* Intervals of one workload that the peer told. */
 struct nd_heard {
 	struct nd_interval_sample *v; /* owned: nd_heard_done() */
-	size_t n, room;
+	size_t n;
 };
 
 /** nd_heard_add() - keep a copy; without memory it is lost. */

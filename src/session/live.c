@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/time.h"
 #include "session/int.h"
 
@@ -26,9 +27,9 @@ struct nd_live {
 	struct nd_sink sink;
 	struct nd_timer *timer;
 	struct moment *waiting; /* owned, oldest first */
-	size_t waiting_n, waiting_room;
+	size_t waiting_n;
 	struct nd_interval_sample *peer; /* owned */
-	size_t peer_n, peer_room;
+	size_t peer_n;
 };
 
 static const struct nd_interval_sample *find_peer(const struct nd_live *v, uint64_t index,
@@ -151,28 +152,12 @@ static void on_timer(void *user)
 	show_due(user);
 }
 
-/* Room for one more of @n items; without memory a line is lost, not the test. */
-static bool grow(void *list, size_t n, size_t *room, size_t size)
-{
-	void **at = list;
-	void *v;
-
-	if (n < *room)
-		return true;
-	v = reallocarray(*at, *room ? 2 * *room : 16, size);
-	if (!v)
-		return false;
-	*at = v;
-	*room = *room ? 2 * *room : 16;
-	return true;
-}
-
 static void add_own(struct nd_live *v, const struct nd_interval_sample *s, uint64_t n)
 {
 	struct moment *m;
 
-	if (n == 0 || !grow(&v->waiting, v->waiting_n, &v->waiting_room, sizeof(*v->waiting)))
-		return;
+	if (n == 0 || nd_grow(v->waiting, v->waiting_n) < 0)
+		return; /* without memory a line is lost, not the test */
 	m = &v->waiting[v->waiting_n++];
 	*m = (struct moment){ .known_ns = nd_now_ns(), .index = s[0].index };
 	for (uint64_t i = 0; i < n && i < ND_MAX_WORKLOADS; i++)
@@ -181,7 +166,7 @@ static void add_own(struct nd_live *v, const struct nd_interval_sample *s, uint6
 
 static void add_peer(struct nd_live *v, const struct nd_interval_sample *s)
 {
-	if (v->peer_n >= PEER_MAX || !grow(&v->peer, v->peer_n, &v->peer_room, sizeof(*v->peer)))
+	if (v->peer_n >= PEER_MAX || nd_grow(v->peer, v->peer_n) < 0)
 		return;
 	v->peer[v->peer_n] = *s;
 	v->peer[v->peer_n++].phase = NULL; /* lives shorter than the sample; ours is shown */

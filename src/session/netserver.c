@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "session/netserver.h"
@@ -101,17 +102,17 @@ static uint64_t port_of(int fd)
 static int listen_at(struct nd_netserver *v, const struct nd_addr *at, bool v6only,
 		     struct nd_err *err)
 {
-	struct nd_netdoor *more = realloc(v->doors, (v->door_n + 1) * sizeof(*more));
 	const struct nd_transport *tcp = nd_transport_find("tcp");
+	struct nd_netdoor *d;
 	int r;
 
-	if (!more)
+	if (nd_grow(v->doors, v->door_n) < 0)
 		return nd_fail(err, -ENOMEM, "no memory for ports");
-	v->doors = more;
-	more[v->door_n] = (struct nd_netdoor){ .server = v, .fd = -1 };
-	r = nd_listen(tcp, at, v6only, &more[v->door_n].fd, err);
+	d = &v->doors[v->door_n];
+	*d = (struct nd_netdoor){ .server = v, .fd = -1 };
+	r = nd_listen(tcp, at, v6only, &d->fd, err);
 	if (r == 0 && v->plan->port == 0)
-		v->plan->port = port_of(more[v->door_n].fd);
+		v->plan->port = port_of(d->fd);
 	v->door_n += r == 0;
 	return r;
 }

@@ -53,7 +53,7 @@ struct nd_receiver {
 	unsigned port_n;
 	struct nd_routes routes;  /* one for each mapping: its CPU */
 	struct nd_arrival *flows; /* owned */
-	uint64_t flow_n, given_n, flow_room;
+	uint64_t flow_n, given_n;
 	struct nd_timer *pause;
 	bool is_stopping, is_ended;
 	uint64_t fd_limit;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "watch/int.h"
 
 #define VALUES_MAX \
@@ -39,11 +40,9 @@ static struct nd_watch_past *past_of(struct nd_watch_all *all, const struct nd_w
 			all->past[i].ifindex = n->ifindex;
 			return &all->past[i];
 		}
-	p = realloc(all->past, (all->n + 1) * sizeof(*p));
-	if (!p)
+	if (nd_grow(all->past, all->n) < 0)
 		return NULL;
-	all->past = p;
-	p = &p[all->n++];
+	p = &all->past[all->n++];
 	*p = (struct nd_watch_past){ .ifindex = n->ifindex, .stride = 1 };
 	for (i = 0; i < ND_WATCH_METRICS; i++) {
 		p->least[i] = (double)INFINITY;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "watch/int.h"
@@ -79,11 +80,9 @@ static uint64_t speed_of(struct watching *w, const struct nd_nic *n)
 		if (w->speed[i].ifindex == n->ifindex)
 			s = &w->speed[i];
 	if (!s) {
-		s = realloc(w->speed, (w->speeds + 1) * sizeof(*s));
-		if (!s)
+		if (nd_grow(w->speed, w->speeds) < 0)
 			return ND_UNKNOWN;
-		w->speed = s;
-		s = &s[w->speeds++];
+		s = &w->speed[w->speeds++];
 		*s = (struct speed){ .ifindex = n->ifindex };
 	}
 	if (!s->at_ns || nd_now_ns() - s->at_ns > SPEED_NS) {
