@@ -12,47 +12,25 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "load/load.h"
+#include "load-script.h"
 
 #define S  ND_NS_PER_S
 #define MS ND_NS_PER_MS
 
-struct row {
-	struct nd_event ev;
-	struct nd_step step;
-	struct nd_note note;
-};
-
-struct script {
-	const char *name, *load;
-	struct nd_workload wl;
-	struct nd_load_cfg cfg;
-	const struct row *rows;
-};
-
 /* clang-format off */
-#define START(t)           { .what = ND_HAP_START, .now_ns = (t) }
 #define OPENED(t)          { .what = ND_HAP_OPENED, .now_ns = (t), .begun_ns = (t) - 7 }
 #define SENT(b, t)         { .what = ND_HAP_SENT, .count = 1, .bytes = (b), .now_ns = (t), .begun_ns = (t) - 5 }
 #define GOT(b, t)          { .what = ND_HAP_RECEIVED, .count = 1, .bytes = (b), .now_ns = (t) }
-#define STOP(t)            { .what = ND_HAP_STOP, .now_ns = (t) }
-#define TIME(t)            { .what = ND_HAP_TIME, .now_ns = (t) }
-#define CLOSED(e, t)       { .what = ND_HAP_CLOSED, .error = (e), .now_ns = (t) }
 #define OPEN(at)           { .op = ND_OP_OPEN, .at_ns = (at) }
 #define ACCEPT             { .op = ND_OP_ACCEPT }
 #define CLOSE              { .op = ND_OP_CLOSE }
 #define SEND(b)            { .op = ND_OP_SEND, .count = 1, .bytes = (b) }
 #define RECV(b)            { .op = ND_OP_RECV, .count = 1, .bytes = (b) }
-#define RECV_TO(b, until)  { .op = ND_OP_RECV, .count = 1, .bytes = (b), .until_ns = (until) }
 #define END_OF_IT          { .op = ND_OP_RECV }
-#define FINISH             { .op = ND_OP_FINISH }
-#define KEEP               { .op = ND_OP_KEEP }
 #define NOTE(s)            { .service_ns = (s), .transactions = 1 }
 #define MADE               { .part = ND_CONN_OPENED, .part_ns = 7 }
 #define ANSWERED(n)        { .part = ND_CONN_ANSWERED, .part_ns = (n) }
 #define ENDED(s, n)        { .service_ns = (s), .transactions = 1, .part = ND_CONN_ENDED, .part_ns = (n) }
-#define NONE               { 0 }
-#define END                { { 0 }, { 0 }, { .transactions = 99 } }
 
 static const struct row asks[] = {
 	{ START(S),               OPEN(0), NONE },
@@ -218,51 +196,11 @@ static const struct script scripts[] = {
 
 /* clang-format on */
 
-static bool same(const struct nd_step *a, const struct nd_step *b)
-{
-	return a->op == b->op && a->count == b->count && a->bytes == b->bytes &&
-	       a->at_ns == b->at_ns && a->until_ns == b->until_ns && a->reply == b->reply;
-}
-
-static void *machine_of(const struct nd_load *load, const struct nd_workload *wl)
-{
-	size_t more = load->more_bytes ? load->more_bytes(wl) : 0;
-	void *machine = calloc(1, load->state_bytes + more);
-
-	assert_non_null(machine);
-	return machine;
-}
-
 static void follows_scripts(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ND_COUNTOF(scripts); i++) {
-		const struct script *s = &scripts[i];
-		const struct nd_load *load = nd_load_find(s->load);
-		struct nd_load_cfg cfg = s->cfg;
-		void *machine = machine_of(load, &s->wl);
-
-		cfg.workload = &s->wl;
-		assert_int_equal(load->init(machine, &cfg), 0);
-		for (const struct row *row = s->rows; row->note.transactions != 99; row++) {
-			struct nd_step step;
-			struct nd_note note;
-
-			load->next(machine, &row->ev, &step, &note);
-			if (!same(&step, &row->step) || note.service_ns != row->note.service_ns ||
-			    note.transactions != row->note.transactions ||
-			    note.part != row->note.part || note.part_ns != row->note.part_ns)
-				fail_msg("%s, row %td: op %d count %u bytes %llu at %llu until "
-					 "%llu, service %llu, part %u of %llu",
-					 s->name, row - s->rows, (int)step.op, step.count,
-					 (unsigned long long)step.bytes,
-					 (unsigned long long)step.at_ns,
-					 (unsigned long long)step.until_ns,
-					 (unsigned long long)note.service_ns, note.part,
-					 (unsigned long long)note.part_ns);
-		}
-		free(machine);
-	}
+	for (size_t i = 0; i < ND_COUNTOF(scripts); i++)
+		script_play(&scripts[i]);
 }
 
 static void needs_streams(void **state)
@@ -274,7 +212,7 @@ static void needs_streams(void **state)
 		const struct nd_load *load = nd_load_find(names[i]);
 		struct nd_workload wl = { .flows = 1 };
 		struct nd_load_cfg cfg = { .workload = &wl, .datagram = true };
-		void *machine = machine_of(load, &wl);
+		void *machine = script_machine(load, &wl);
 
 		assert_int_equal(load->init(machine, &cfg), -EOPNOTSUPP);
 		free(machine);

@@ -13,48 +13,25 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "load/load.h"
+#include "load-script.h"
 
 #define S  ND_NS_PER_S
 #define MS ND_NS_PER_MS
 
-/* What happens, and what must be the answer. Rows of one machine follow each other. */
-struct row {
-	struct nd_event ev;
-	struct nd_step step;
-	struct nd_note note;
-};
-
 static struct nd_size imix[] = { { 18, 7 }, { 548, 4 }, { 1472, 1 } };
 static struct nd_size two[] = { { 1500, 1 }, { 30, 1 } };
 
-struct script {
-	const char *name, *load;
-	struct nd_workload wl;
-	struct nd_load_cfg cfg;
-	const struct row *rows;
-};
-
 /* clang-format off */
-#define START(t)           { .what = ND_HAP_START, .now_ns = (t) }
 #define SENT(n, b, t)      { .what = ND_HAP_SENT, .count = (n), .bytes = (b), .now_ns = (t), .begun_ns = (t) - 5 }
 #define SENT_AS(q, t)      { .what = ND_HAP_SENT, .count = 1, .bytes = 20, .now_ns = (t), .begun_ns = (t) - 5, .seq = (q) }
 #define GOT(n, b, t)       { .what = ND_HAP_RECEIVED, .count = (n), .bytes = (b), .now_ns = (t) }
 #define GOT_AS(q, t)       { .what = ND_HAP_RECEIVED, .count = 1, .bytes = 20, .now_ns = (t), .seq = (q) }
-#define STOP(t)            { .what = ND_HAP_STOP, .now_ns = (t) }
 #define STOP_IN(b, t)      { .what = ND_HAP_STOP, .now_ns = (t), .bytes = (b) }
-#define CLOSED(e, t)       { .what = ND_HAP_CLOSED, .error = (e), .now_ns = (t) }
-#define TIME(t)            { .what = ND_HAP_TIME, .now_ns = (t) }
 #define SEND(n, b, at)     { .op = ND_OP_SEND, .count = (n), .bytes = (b), .at_ns = (at) }
 #define REPLY(b)           { .op = ND_OP_SEND, .count = 1, .bytes = (b), .reply = true }
 #define RECV(n, b)         { .op = ND_OP_RECV, .count = (n), .bytes = (b) }
-#define RECV_TO(b, until)  { .op = ND_OP_RECV, .count = 1, .bytes = (b), .until_ns = (until) }
 #define DRAIN(n)           { .op = ND_OP_DRAIN, .count = (n) }
-#define FINISH             { .op = ND_OP_FINISH }
-#define KEEP               { .op = ND_OP_KEEP }
 #define NOTE(s, r)         { .service_ns = (s), .response_ns = (r), .transactions = 1 }
-#define NONE               { 0 }
-#define END                { { 0 }, { 0 }, { .transactions = 99 } }
 
 /* The first piece is small, the rest is not; the last is what is left. */
 static const struct row by_bytes[] = {
@@ -299,47 +276,11 @@ static const struct script scripts[] = {
 
 /* clang-format on */
 
-static bool same_step(const struct nd_step *a, const struct nd_step *b)
-{
-	return a->op == b->op && a->count == b->count && a->bytes == b->bytes &&
-	       a->at_ns == b->at_ns && a->until_ns == b->until_ns && a->reply == b->reply;
-}
-
-static bool same_note(const struct nd_note *a, const struct nd_note *b)
-{
-	return a->service_ns == b->service_ns && a->response_ns == b->response_ns &&
-	       a->transactions == b->transactions;
-}
-
 static void follows_scripts(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ND_COUNTOF(scripts); i++) {
-		const struct script *s = &scripts[i];
-		const struct nd_load *load = nd_load_find(s->load);
-		struct nd_load_cfg cfg = s->cfg;
-		void *machine = calloc(1, load->state_bytes);
-
-		assert_non_null(machine);
-		cfg.workload = &s->wl;
-		assert_int_equal(load->init(machine, &cfg), 0);
-		for (const struct row *row = s->rows; row->note.transactions != 99; row++) {
-			struct nd_step step;
-			struct nd_note note;
-
-			load->next(machine, &row->ev, &step, &note);
-			if (!same_step(&step, &row->step) || !same_note(&note, &row->note))
-				fail_msg("%s, row %td: op %d count %u bytes %llu at %llu until "
-					 "%llu, service %llu response %llu",
-					 s->name, row - s->rows, (int)step.op, step.count,
-					 (unsigned long long)step.bytes,
-					 (unsigned long long)step.at_ns,
-					 (unsigned long long)step.until_ns,
-					 (unsigned long long)note.service_ns,
-					 (unsigned long long)note.response_ns);
-		}
-		free(machine);
-	}
+	for (size_t i = 0; i < ND_COUNTOF(scripts); i++)
+		script_play(&scripts[i]);
 }
 
 struct total_case {
