@@ -13,15 +13,12 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "persona/persona.h"
+#include "persona-words.h"
 
-#define MAX_WORDS 16
-#define S         ND_NS_PER_S
+#define S ND_NS_PER_S
 
 struct line {
-	char words[512]; /* cut at blanks */
-	char *argv[MAX_WORDS + 1];
-	int argc;
+	struct words words;
 	struct nd_plan plan;
 	struct nd_str out;
 	struct nd_err err;
@@ -30,16 +27,9 @@ struct line {
 /* @text: words behind the program's name. */
 static int read_line(struct line *l, const char *text)
 {
-	char *p;
-
-	*l = (struct line){ .argc = 1 };
-	(void)snprintf(l->words, sizeof(l->words), "netdyno%s%s", *text ? " " : "", text);
-	l->argv[0] = l->words;
-	for (p = l->words; (p = strchr(p, ' ')) && l->argc < MAX_WORDS; l->argc++) {
-		*p++ = '\0';
-		l->argv[l->argc] = p;
-	}
-	return nd_persona_read(l->argc, l->argv, &l->plan, &l->out, &l->err);
+	*l = (struct line){ .words.n = 0 };
+	words_set(&l->words, "netdyno", text);
+	return nd_persona_read(l->words.n, l->words.v, &l->plan, &l->out, &l->err);
 }
 
 static void done(struct line *l)

@@ -13,21 +13,18 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "persona/persona.h"
+#include "persona-words.h"
 #include "plan/netperf.h"
 
-#define MAX_WORDS 48
-#define S         ((int64_t)ND_NS_PER_S)
-#define MS        (S / 1000)
-#define US        (S / 1000000)
-#define SEND      ND_NP_SEND
-#define RECV      ND_NP_RECV
-#define BOTH      (ND_NP_SEND | ND_NP_RECV)
+#define S    ((int64_t)ND_NS_PER_S)
+#define MS   (S / 1000)
+#define US   (S / 1000000)
+#define SEND ND_NP_SEND
+#define RECV ND_NP_RECV
+#define BOTH (ND_NP_SEND | ND_NP_RECV)
 
 struct line {
-	char words[2048]; /* cut at blanks; ~ is a blank inside a word */
-	char *argv[MAX_WORDS + 1];
-	int argc;
+	struct words words;
 	struct nd_plan plan;
 	struct nd_str out;
 	struct nd_err err;
@@ -36,21 +33,11 @@ struct line {
 
 static int read_line(struct line *l, const char *text)
 {
-	char *p;
 	int r;
 
-	*l = (struct line){ .argc = 1 };
-	(void)snprintf(l->words, sizeof(l->words), "%s", text);
-	l->argv[0] = l->words;
-	for (p = l->words; *p; p++) {
-		if (*p == ' ' && l->argc < MAX_WORDS) {
-			*p = '\0';
-			l->argv[l->argc++] = p + 1;
-		} else if (*p == '~') {
-			*p = ' ';
-		}
-	}
-	r = nd_persona_read(l->argc, l->argv, &l->plan, &l->out, &l->err);
+	*l = (struct line){ .words.n = 0 };
+	words_set(&l->words, "", text);
+	r = nd_persona_read(l->words.n, l->words.v, &l->plan, &l->out, &l->err);
 	l->n = nd_netperf_of(&l->plan);
 	return r;
 }

@@ -22,16 +22,13 @@
 
 #include "base/fd.h"
 #include "engine/engine.h"
-#include "persona/persona.h"
+#include "persona-words.h"
 #include "plan/ntttcp.h"
 
-#define MAX_WORDS 32
-#define NO_NODE   "60000"
+#define NO_NODE "60000"
 
 struct line {
-	char words[512];
-	char *argv[MAX_WORDS + 1];
-	int argc;
+	struct words words;
 	struct nd_plan plan;
 	struct nd_str out;
 	struct nd_err err;
@@ -200,16 +197,9 @@ static const struct {
 
 static int read_words(struct line *l, const char *text)
 {
-	char *p;
-
-	*l = (struct line){ .argc = 1 };
-	(void)snprintf(l->words, sizeof(l->words), "ntttcp.exe %s", text);
-	l->argv[0] = l->words;
-	for (p = l->words; (p = strchr(p, ' ')) && l->argc < MAX_WORDS; l->argc++) {
-		*p++ = '\0';
-		l->argv[l->argc] = p;
-	}
-	return nd_persona_read(l->argc, l->argv, &l->plan, &l->out, &l->err);
+	*l = (struct line){ .words.n = 0 };
+	words_set(&l->words, "ntttcp.exe", text);
+	return nd_persona_read(l->words.n, l->words.v, &l->plan, &l->out, &l->err);
 }
 
 static int read_line(struct line *l, const char *text)

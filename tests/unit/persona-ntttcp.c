@@ -15,18 +15,14 @@
 
 #include "engine/engine.h"
 #include "frame/frame.h"
-#include "persona/persona.h"
+#include "persona-words.h"
 #include "plan/ntttcp.h"
 
-#define MAX_WORDS 32
-#define S         ND_NS_PER_S
-#define DASH      "\xe2\x80\x93" /* U+2013 */
+#define S    ND_NS_PER_S
+#define DASH "\xe2\x80\x93" /* U+2013 */
 
 struct line {
-	char words
-		[1024]; /* cut at blanks; \x01 stands for a blank inside a word, \x02 for nothing */
-	char *argv[MAX_WORDS + 1];
-	int argc;
+	struct words words;
 	struct nd_plan plan;
 	struct nd_str out;
 	struct nd_err err;
@@ -36,17 +32,11 @@ struct line {
 /* @text: the whole command line. */
 static int read_line(struct line *l, const char *text)
 {
-	char *p;
 	int r;
 
-	*l = (struct line){ .argc = 1 };
-	(void)snprintf(l->words, sizeof(l->words), "%s", text);
-	l->argv[0] = l->words;
-	for (p = l->words; (p = strchr(p, ' ')) && l->argc < MAX_WORDS; l->argc++) {
-		*p++ = '\0';
-		l->argv[l->argc] = p;
-	}
-	r = nd_persona_read(l->argc, l->argv, &l->plan, &l->out, &l->err);
+	*l = (struct line){ .words.n = 0 };
+	words_set(&l->words, "", text);
+	r = nd_persona_read(l->words.n, l->words.v, &l->plan, &l->out, &l->err);
 	l->n = nd_ntttcp_of(&l->plan);
 	return r;
 }

@@ -15,17 +15,13 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "persona/persona.h"
+#include "persona-words.h"
 #include "plan/sockperf.h"
-
-#define MAX_WORDS 32
 
 static char feed[] = "/tmp/persona-sockperf-XXXXXX"; /* a file with one address */
 
 struct line {
-	char words[512];
-	char *argv[MAX_WORDS + 1];
-	int argc;
+	struct words words;
 	struct nd_plan plan;
 	struct nd_str out;
 	struct nd_err err;
@@ -35,15 +31,14 @@ struct line {
 /* @text: behind the name; the word FEED stands for the file's name. */
 static int read_line(struct line *l, const char *text)
 {
-	char *p, *rest;
 	int r;
 
-	*l = (struct line){ .argc = 0 };
-	(void)snprintf(l->words, sizeof(l->words), "sockperf %s", text);
-	rest = l->words;
-	while ((p = strsep(&rest, " ")) && l->argc < MAX_WORDS)
-		l->argv[l->argc++] = strcmp(p, "FEED") ? p : feed;
-	r = nd_persona_read(l->argc, l->argv, &l->plan, &l->out, &l->err);
+	*l = (struct line){ .words.n = 0 };
+	words_set(&l->words, "sockperf", text);
+	for (int i = 0; i < l->words.n; i++)
+		if (!strcmp(l->words.v[i], "FEED"))
+			l->words.v[i] = feed;
+	r = nd_persona_read(l->words.n, l->words.v, &l->plan, &l->out, &l->err);
 	l->n = nd_sockperf_of(&l->plan);
 	return r;
 }

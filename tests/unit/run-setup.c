@@ -20,23 +20,14 @@
 
 #include "base/fd.h"
 #include "base/time.h"
-#include "persona/persona.h"
+#include "persona-words.h"
 #include "run/run.h"
 
 #define PATIENCE_MS 20000 /* for a machine that is busy with other things */
 
 static void read_plan(struct nd_plan *plan, const char *options)
 {
-	char words[256], *argv[16] = { 0 }, *at = words, *save = NULL;
-	nd_auto_str out = { 0 };
-	struct nd_err err = { 0 };
-	int argc = 0;
-
-	(void)snprintf(words, sizeof(words), "netdyno stream 127.0.0.1 %s", options);
-	for (; argc < 15 && (argv[argc] = strtok_r(at, " ", &save)); argc++)
-		at = NULL;
-	if (nd_persona_read(argc, argv, plan, &out, &err) != ND_NEXT_RUN)
-		fail_msg("%s: %s", options, err.text);
+	words_plan("netdyno stream 127.0.0.1", options, plan);
 }
 
 static enum nd_run_state await(struct nd_run *r, enum nd_run_state wanted)

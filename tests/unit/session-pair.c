@@ -25,28 +25,17 @@
 #include "base/num.h"
 #include "base/time.h"
 #include "net/net.h"
-#include "persona/persona.h"
+#include "persona-words.h"
 #include "session/session.h"
 
-#define WORDS_MAX 24
-#define IDLERS    1000
-#define SHORT_NS  (50 * ND_NS_PER_MS)
+#define IDLERS   1000
+#define SHORT_NS (50 * ND_NS_PER_MS)
 
 /* ---- command lines to plans ---- */
 
 static void read_plan(const char *line, struct nd_plan *ret)
 {
-	char copy[512], *words[WORDS_MAX], *rest = copy;
-	struct nd_err err = { 0 };
-	nd_auto_str out = { 0 };
-	int n = 0;
-
-	assert_true(strlen(line) < sizeof(copy));
-	memcpy(copy, line, strlen(line) + 1);
-	while (n < WORDS_MAX && (words[n] = strsep(&rest, " ")))
-		n++;
-	if (nd_persona_read(n, words, ret, &out, &err) != ND_NEXT_RUN)
-		fail_msg("'%s': %s", line, err.text);
+	words_plan("", line, ret);
 	if (ret->duration_ns == ND_NS_PER_S) { /* less than a user may ask for */
 		ret->duration_ns = 4 * SHORT_NS;
 		ret->interval_ns = SHORT_NS;
