@@ -132,6 +132,22 @@ static void man_report(struct nd_str *out)
 	nd_str_add(out, ".PP\nEvery key of JSON is explained in doc/results.md of the source.\n");
 }
 
+void nd_persona_man_title(const char *gen, const char *name, struct nd_str *out)
+{
+	nd_str_addf(out,
+		    ".\\\" Written by netdyno \\-\\-gen %s; do not edit.\n"
+		    ".TH %s 1 " MAN_DATE " \"netdyno " ND_VERSION "\"\n",
+		    gen, name);
+}
+
+void nd_persona_man_options(const char *title, const struct nd_opt_set *set, struct nd_str *out)
+{
+	nd_str_addf(out, ".SH %s\n", title);
+	nd_opt_roff(out, set->description, true);
+	nd_str_add(out, "\n.PP\n");
+	nd_opt_man(set, out);
+}
+
 static void man_synopsis(const struct nd_face *f, struct nd_str *out)
 {
 	nd_str_add(out, ".B ");
@@ -179,9 +195,8 @@ static void make_man(struct nd_str *out)
 {
 	const struct nd_face *faces = nd_persona_at(0)->faces, *f;
 
-	nd_str_add(out, ".\\\" Written by netdyno \\-\\-gen man; do not edit.\n"
-			".TH NETDYNO 1 " MAN_DATE " \"netdyno " ND_VERSION "\"\n"
-			".SH NAME\nnetdyno \\- a dynamometer for networks\n.SH SYNOPSIS\n");
+	nd_persona_man_title("man", "NETDYNO", out);
+	nd_str_add(out, ".SH NAME\nnetdyno \\- a dynamometer for networks\n.SH SYNOPSIS\n");
 	for (f = faces; f->set; f++) {
 		nd_str_add(out, f > faces ? ".br\n" : "");
 		man_synopsis(f, out);

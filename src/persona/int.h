@@ -41,6 +41,11 @@ void *nd_persona_irq_target(struct nd_plan *plan);
 int nd_persona_irq_settle(struct nd_plan *plan, void *target, const struct nd_strv *operands,
 			  struct nd_err *err);
 
+/** nd_persona_man_title() - the first lines of a manual page, in roff. @gen: the name that nd_persona_generate() knows it
+ * by; @name: of the page, in capitals. */
+void nd_persona_man_title(const char *gen, const char *name, struct nd_str *out);
+/** nd_persona_man_options() - a section of options, in roff: @title, @set's description, its rows. */
+void nd_persona_man_options(const char *title, const struct nd_opt_set *set, struct nd_str *out);
 /** nd_persona_man_examples() - lines "command\tsentence" in roff. */
 void nd_persona_man_examples(const char *text, struct nd_str *out);
 

@@ -2,11 +2,7 @@
 /* Manual pages of netperf and netserver. */
 #include "persona/netperf.h"
 
-#define MAN_DATE "2026-11-30" /* moves with the version */
-
 static const char netperf_head[] =
-	".\\\" Written by netdyno \\-\\-gen man-netperf; do not edit.\n"
-	".TH NETPERF 1 " MAN_DATE " \"netdyno " ND_VERSION "\"\n"
 	".SH NAME\nnetperf \\- throughput and transactions, as netperf 2.7 measures them\n"
 	".SH SYNOPSIS\n"
 	".B netperf\n.RI [ options ]\n.RB [ \\-\\-\n.IR \"test options\" ]\n.br\n"
@@ -48,15 +44,10 @@ static const char netperf_exit[] =
 
 void nd_netperf_man(struct nd_str *out)
 {
+	nd_persona_man_title("man-netperf", "NETPERF", out);
 	nd_str_add(out, netperf_head);
-	nd_str_add(out, ".SH OPTIONS\n");
-	nd_opt_roff(out, nd_netperf_set.description, true);
-	nd_str_add(out, "\n.PP\n");
-	nd_opt_man(&nd_netperf_set, out);
-	nd_str_add(out, ".SH OPTIONS OF TESTS\n");
-	nd_opt_roff(out, nd_netperf_test_set.description, true);
-	nd_str_add(out, "\n.PP\n");
-	nd_opt_man(&nd_netperf_test_set, out);
+	nd_persona_man_options("OPTIONS", &nd_netperf_set, out);
+	nd_persona_man_options("OPTIONS OF TESTS", &nd_netperf_test_set, out);
 	nd_str_add(out, netperf_differs);
 	nd_str_add(out, ".SH EXAMPLES\n");
 	nd_persona_man_examples(nd_netperf_set.examples, out);
@@ -65,8 +56,6 @@ void nd_netperf_man(struct nd_str *out)
 }
 
 static const char netserver_head[] =
-	".\\\" Written by netdyno \\-\\-gen man-netserver; do not edit.\n"
-	".TH NETSERVER 1 " MAN_DATE " \"netdyno " ND_VERSION "\"\n"
 	".SH NAME\nnetserver \\- answer the tests of netperf 2.7\n"
 	".SH SYNOPSIS\n"
 	".B netserver\n.RI [ options ]\n.br\n"
@@ -84,6 +73,7 @@ static const char netserver_exit[] =
 
 void nd_netserver_man(struct nd_str *out)
 {
+	nd_persona_man_title("man-netserver", "NETSERVER", out);
 	nd_str_add(out, netserver_head);
 	nd_opt_roff(out, nd_netserver_set.description, true);
 	nd_str_add(out, "\n.SH OPTIONS\n");

@@ -2,11 +2,7 @@
 /* NTttcp's manual page: head and tail in roff, the options from their rows. */
 #include "persona/ntttcp.h"
 
-#define MAN_DATE "2026-11-30" /* moves with the version */
-
 static const char man_head[] =
-	".\\\" Written by netdyno \\-\\-gen man-ntttcp; do not edit.\n"
-	".TH NTTTCP 1 " MAN_DATE " \"netdyno " ND_VERSION "\"\n"
 	".SH NAME\nntttcp \\- throughput, as NTttcp for Linux and for Windows measure it\n"
 	".SH SYNOPSIS\n"
 	".B ntttcp\n.RI [ options ]\n.br\n"
@@ -56,15 +52,10 @@ static const char man_exit[] =
 
 void nd_ntttcp_man(struct nd_str *out)
 {
+	nd_persona_man_title("man-ntttcp", "NTTTCP", out);
 	nd_str_add(out, man_head);
-	nd_str_add(out, ".SH OPTIONS AS ON LINUX\n");
-	nd_opt_roff(out, nd_ntttcp_linux_set.description, true);
-	nd_str_add(out, "\n.PP\n");
-	nd_opt_man(&nd_ntttcp_linux_set, out);
-	nd_str_add(out, ".SH OPTIONS AS ON WINDOWS\n");
-	nd_opt_roff(out, nd_ntttcp_windows_set.description, true);
-	nd_str_add(out, "\n.PP\n");
-	nd_opt_man(&nd_ntttcp_windows_set, out);
+	nd_persona_man_options("OPTIONS AS ON LINUX", &nd_ntttcp_linux_set, out);
+	nd_persona_man_options("OPTIONS AS ON WINDOWS", &nd_ntttcp_windows_set, out);
 	nd_str_add(out, man_differs);
 	nd_str_add(out, ".SH EXAMPLES\n");
 	nd_persona_man_examples(nd_ntttcp_linux_set.examples, out);

@@ -2,15 +2,11 @@
 /* The manual page of sockperf. */
 #include "persona/sockperf.h"
 
-#define MAN_DATE "2026-11-30" /* moves with the version */
-
 static const char *const titles[ND_SP_MODES] = { "SERVER, SR", "PING\\-PONG, PP",
 						 "UNDER\\-LOAD, UL", "THROUGHPUT, TP",
 						 "PLAYBACK, PB" };
 
 static const char head[] =
-	".\\\" Written by netdyno \\-\\-gen man-sockperf; do not edit.\n"
-	".TH SOCKPERF 1 " MAN_DATE " \"netdyno " ND_VERSION "\"\n"
 	".SH NAME\nsockperf \\- latency and packet rate, as sockperf 3.7 to 3.10 measure them\n"
 	".SH SYNOPSIS\n"
 	".B sockperf\n.I mode\n.RI [ options ]\n.br\n"
@@ -57,6 +53,7 @@ static const char rest[] =
 
 void nd_sockperf_man(struct nd_str *out)
 {
+	nd_persona_man_title("man-sockperf", "SOCKPERF", out);
 	nd_str_add(out, head);
 	for (unsigned i = 0; i < ND_SP_MODES; i++) {
 		const struct nd_opt_set *set = &nd_sockperf_sets[i];
