@@ -85,47 +85,26 @@ static int settle_packets(struct nd_plan *plan, void *target, const struct nd_st
 	return r < 0 ? r : nd_persona_judge_ways(plan, true, err);
 }
 
+/* clang-format off */
+#define VERB(v, upper, how) { .verb = #v, .plan_verb = ND_VERB_##upper, .set = &nd_persona_##v##_set, .settle = (how) }
+/* One that looks at this machine alone, with a target of its own. */
+#define LOCAL(v, upper)                                                                                   \
+	{ .verb = #v, .plan_verb = ND_VERB_##upper, .is_local = true, .set = &nd_persona_##v##_set,       \
+	  .target = nd_persona_##v##_target, .settle = nd_persona_##v##_settle }
+
 static const struct nd_face faces[] = {
-	{ .verb = "serve",
-	  .plan_verb = ND_VERB_SERVE,
-	  .set = &nd_persona_serve_set,
-	  .settle = settle_serve },
-	{ .verb = "stream",
-	  .plan_verb = ND_VERB_STREAM,
-	  .set = &nd_persona_stream_set,
-	  .settle = settle_stream },
-	{ .verb = "packets",
-	  .plan_verb = ND_VERB_PACKETS,
-	  .set = &nd_persona_packets_set,
-	  .settle = settle_packets },
-	{ .verb = "connect",
-	  .plan_verb = ND_VERB_CONNECT,
-	  .set = &nd_persona_connect_set,
-	  .settle = settle_latency },
-	{ .verb = "latency",
-	  .plan_verb = ND_VERB_LATENCY,
-	  .set = &nd_persona_latency_set,
-	  .settle = settle_latency },
-	{ .verb = "watch",
-	  .plan_verb = ND_VERB_WATCH,
-	  .is_local = true,
-	  .set = &nd_persona_watch_set,
-	  .target = nd_persona_watch_target,
-	  .settle = nd_persona_watch_settle },
-	{ .verb = "irq",
-	  .plan_verb = ND_VERB_IRQ,
-	  .is_local = true,
-	  .set = &nd_persona_irq_set,
-	  .target = nd_persona_irq_target,
-	  .settle = nd_persona_irq_settle },
-	{ .verb = "doctor",
-	  .plan_verb = ND_VERB_DOCTOR,
-	  .is_local = true,
-	  .set = &nd_persona_doctor_set,
-	  .target = nd_persona_doctor_target,
-	  .settle = nd_persona_doctor_settle },
+	VERB(serve,   SERVE,   settle_serve),
+	VERB(stream,  STREAM,  settle_stream),
+	VERB(packets, PACKETS, settle_packets),
+	VERB(connect, CONNECT, settle_latency),
+	VERB(latency, LATENCY, settle_latency),
+	LOCAL(watch,  WATCH),
+	LOCAL(irq,    IRQ),
+	LOCAL(doctor, DOCTOR),
 	{ .set = NULL },
 };
+
+/* clang-format on */
 
 const struct nd_persona nd_persona_native = {
 	.name = "netdyno",

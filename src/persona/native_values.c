@@ -128,30 +128,30 @@ int nd_persona_parse_request(const struct nd_opt *row, const char *value, struct
 	return 0;
 }
 
-/* Bytes, or a word for what the plan has a number for. */
-int nd_persona_parse_lowat(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+/* A number, or a word for what the plan has a number for: 0 leaves it to the program, 1 is as without. */
+static int parse_or_off(const struct nd_opt *row, const char *value, enum nd_unit unit,
+			uint64_t *ret, const struct nd_opt_ctx *ctx)
 {
-	struct nd_plan *plan = ctx->target;
 	bool is_auto = !strcmp(value, "auto"), is_off = !strcmp(value, "off");
 
 	if (!is_auto && !is_off)
-		return nd_parse_in(ctx->as_typed, value, ND_UNIT_BYTES, row->min, row->max,
-				   &plan->lowat_bytes, ctx->err);
-	plan->lowat_bytes = is_off ? 1 : 0;
+		return nd_parse_in(ctx->as_typed, value, unit, row->min, row->max, ret, ctx->err);
+	*ret = is_off ? 1 : 0;
 	return 0;
 }
 
-/* How many, or a word for what the plan has a number for. */
+int nd_persona_parse_lowat(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
+{
+	struct nd_plan *plan = ctx->target;
+
+	return parse_or_off(row, value, ND_UNIT_BYTES, &plan->lowat_bytes, ctx);
+}
+
 int nd_persona_parse_gso(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
 {
 	struct nd_plan *plan = ctx->target;
-	bool is_auto = !strcmp(value, "auto"), is_off = !strcmp(value, "off");
 
-	if (!is_auto && !is_off)
-		return nd_parse_in(ctx->as_typed, value, ND_UNIT_COUNT, row->min, row->max,
-				   &plan->gso, ctx->err);
-	plan->gso = is_off ? 1 : 0;
-	return 0;
+	return parse_or_off(row, value, ND_UNIT_COUNT, &plan->gso, ctx);
 }
 
 int nd_persona_parse_sizes(const struct nd_opt *row, const char *value, struct nd_opt_ctx *ctx)
