@@ -206,7 +206,7 @@ struct nd_io {
 	bool guard_on; /* and under way */
 	bool coarse; /* nobody asks what single operations took: .now_ns may be a tick of the kernel old */
 	bool clock_first; /* the one flow asks, or echoes: the clock is read in front of a send, not behind it */
-	bool spins;       /* the one flow is tried over and over: no clock where there is nothing */
+	bool spins;      /* the one flow is tried over and over: no clock where there is nothing */
 	bool recv_waits; /* this call of recv() may; its short count does not clear .readable */
 	bool send_waits; /* this call that sends may */
 	timer_t guard;   /* its signal ends calls that wait */

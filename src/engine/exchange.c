@@ -17,15 +17,16 @@ struct exchange {
 	struct nd_cycle bytes;
 	struct iovec tx;
 	uint8_t *rx;
-	size_t room;                 /* to ask the socket for */
-	const struct nd_frame *fill; /* its fill() is called in front of a send; or NULL */
-	const struct nd_frame *take; /* its take() behind what came; or NULL */
+	size_t room;                    /* to ask the socket for */
+	const struct nd_frame *fill;    /* its fill() is called in front of a send; or NULL */
+	const struct nd_frame *take;    /* its take() behind what came; or NULL */
 	struct nd_hist *rtt, *interval; /* or NULL */
 	uint64_t until_ns;
-	uint64_t n;               /* done, not counted yet */
-	uint64_t empty;           /* calls that found nothing, likewise */
-	uint64_t sent_ns, now_ns; /* in front of the last send, or exchange; behind what came last */
-	uint32_t got;             /* messages that the frame found in what came last */
+	uint64_t n;     /* done, not counted yet */
+	uint64_t empty; /* calls that found nothing, likewise */
+	uint64_t sent_ns,
+		now_ns; /* in front of the last send, or exchange; behind what came last */
+	uint32_t got;   /* messages that the frame found in what came last */
 	unsigned spins;
 	int flags;     /* of calls to receive */
 	bool datagram; /* messages are */

@@ -131,7 +131,8 @@ void nd_io_be_exact(struct nd_io *io, const struct nd_flow *f)
 	const struct nd_lane *l = nd_lane_of(io, f);
 
 	io->clock_first = !io->coarse && l->load->round_trips && !l->load->connects &&
-			  l->load->halves <= 1 && (f->active ? sends_at_once(l) : l->rx->answer != NULL);
+			  l->load->halves <= 1 &&
+			  (f->active ? sends_at_once(l) : l->rx->answer != NULL);
 	io->spins = nd_wait_spins(io->wait) && l->load->round_trips && !l->load->connects;
 }
 

@@ -94,9 +94,10 @@ struct nd_load_cfg {
 
 /* What an end of an exchange sends and receives. */
 struct nd_cycle {
-	uint64_t tx, rx; /* bytes of one message; 0 and 0: whatever comes goes back, RECV and ECHO */
-	bool timed;      /* the asking end: its round trip is to be noted */
-	bool reply;      /* as in struct nd_step */
+	uint64_t tx,
+		rx; /* bytes of one message; 0 and 0: whatever comes goes back, RECV and ECHO */
+	bool timed; /* the asking end: its round trip is to be noted */
+	bool reply; /* as in struct nd_step */
 };
 
 #define ND_LOAD_STREAM 1u /* .needs: bytes in order */

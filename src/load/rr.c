@@ -271,8 +271,8 @@ static bool repeats(const void *state, struct nd_cycle *ret)
 {
 	const struct rr *s = state;
 
-	if (s->window > 1 || s->under_way > 0 || s->left != ND_UNKNOWN ||
-	    s->ops != ND_UNKNOWN || s->pace.ns_per_byte > 0 || s->stopping)
+	if (s->window > 1 || s->under_way > 0 || s->left != ND_UNKNOWN || s->ops != ND_UNKNOWN ||
+	    s->pace.ns_per_byte > 0 || s->stopping)
 		return false;
 	*ret = (struct nd_cycle){ .tx = s->active ? s->request : s->response,
 				  .rx = s->active ? s->response : s->request,

@@ -279,11 +279,60 @@ static void takes_turns(void **state)
 	assert_int_equal(s.op, ND_OP_FINISH);
 }
 
+struct cycle_case {
+	struct nd_workload wl;
+	uint64_t ops;
+	bool datagram, repeats;
+};
+
+static const struct cycle_case cycle_cases[] = {
+	{ { .flows = 1, .message_bytes = 20, .answered = true }, 0, true, true },
+	{ { .flows = 1, .message_bytes = 20, .answered = true }, 0, false, true },
+	{ { .flows = 1, .message_bytes = 20, .answered = true, .burst = 2 }, 0, true, false },
+	{ { .flows = 1, .message_bytes = 20, .answered = true, .rate_ops = 9 }, 0, true, false },
+	{ { .flows = 1, .message_bytes = 20, .answered = true, .spread_bytes = 3 },
+	  0,
+	  true,
+	  false },
+	{ { .flows = 2, .message_bytes = 20, .answered = true, .turns = true }, 0, true, false },
+	{ { .flows = 1, .message_bytes = 20, .answered = true, .skips = true }, 0, true, false },
+	{ { .flows = 1, .message_bytes = 20, .answered = true, .warms = true }, 0, true, false },
+	{ { .flows = 1, .message_bytes = 20, .answered = true, .total_ops = 9 }, 9, true, false },
+	{ { .flows = 1, .message_bytes = 20 }, 0, true, false },
+};
+
+/* An engine may carry out whole exchanges on its own where each is like the other; not behind the stop. */
+static void says_what_repeats(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(cycle_cases); i++) {
+		const struct cycle_case *c = &cycle_cases[i];
+		const struct nd_load *l = open_load("burst", &c->wl, c->datagram);
+		struct nd_cycle cycle = { 0 };
+		struct nd_step s =
+			tell(l, (struct nd_event){ .what = ND_HAP_START, .now_ns = START_NS });
+
+		if (l->repeats(memory.bytes, &cycle) != c->repeats ||
+		    cycle.tx != (c->repeats ? 20u : 0) || cycle.rx != cycle.tx || cycle.timed)
+			fail_msg("row %zu", i);
+		if (!c->repeats)
+			continue;
+		s = tell(l, (struct nd_event){ .what = ND_HAP_SENT, .count = 1, .seq = 3 });
+		assert_int_equal(s.op, ND_OP_RECV);
+		s = tell(l, (struct nd_event){ .what = ND_HAP_RECEIVED, .count = 1, .seq = 3 });
+		assert_int_equal(s.op, ND_OP_SEND);
+		assert_true(l->repeats(memory.bytes, &cycle));
+		(void)tell(l, (struct nd_event){ .what = ND_HAP_STOP });
+		assert_false(l->repeats(memory.bytes, &cycle));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ping_pong),
 		cmocka_unit_test(waits_for_all_servers),
+		cmocka_unit_test(says_what_repeats),
 		cmocka_unit_test(streams_go_one_by_one),
 		cmocka_unit_test(schedule_is_kept),
 		cmocka_unit_test(counts_messages),
