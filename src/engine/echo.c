@@ -22,7 +22,17 @@ enum { BATCH = 64 };
 
 /* ---- datagrams */
 
+/* A datagram that comes alone: what is looked at for it lies together. */
+struct alone {
+	struct iovec v; /* what came, and then what goes back of it */
+	socklen_t len;  /* of its sender's address; 0: it has none */
+	uint32_t n;     /* 1: it goes back */
+	struct sockaddr_storage from;
+	uint8_t key[1][ND_SENDER_KEY];
+};
+
 struct datagram_echo {
+	struct alone alone;
 	struct mmsghdr header[BATCH];
 	struct iovec iov[BATCH], back[BATCH];
 	struct sockaddr_storage from[BATCH];
@@ -133,9 +143,9 @@ static uint32_t wants(const struct nd_io *io, const struct nd_flow *f,
 	return io->recv_waits ? ND_MIN(most, d->most) : most;
 }
 
-static void learn(struct datagram_echo *d, uint32_t wanted)
+static void learn(struct datagram_echo *d, uint32_t got, uint32_t wanted)
 {
-	if (d->used < wanted) {
+	if (got < wanted) {
 		d->most = 1;
 		d->pause = ND_MIN(2 * d->pause + 1, (uint32_t)BATCH);
 		d->singles = d->pause;
@@ -167,10 +177,52 @@ static void keep_answers(struct datagram_echo *d, const struct nd_addr *group, u
 	}
 }
 
-static void name_senders(struct datagram_echo *d, uint32_t n)
+/* Return: as nd_xfer.move; io->now_ns is behind the call. */
+static int hear_alone(struct nd_io *io, struct nd_flow *f, struct alone *a)
 {
-	for (uint32_t i = 0; i < n; i++)
-		nd_dg_key(&d->from[i], d->key[i]);
+	ssize_t r;
+
+	do {
+		a->len = sizeof(a->from);
+		ND_COUNT_FLOW(io, f, rx_calls, 1);
+		r = nd_call_recvfrom(f->fd, &a->v, 0, (struct sockaddr *)&a->from, &a->len);
+	} while (r < 0 && (nd_call_again(true) || (errno != ENOMEM && nd_is_refusal(errno))));
+	a->v.iov_len = r < 0 ? 0 : (size_t)r;
+	r = r < 0 ? -errno : 1;
+	nd_io_tried(io, r >= 0);
+	if (r < 0)
+		f->readable = r != -EAGAIN;
+	return (int)r;
+}
+
+static int recv_alone(struct nd_io *io, struct nd_flow *f, struct datagram_echo *d)
+{
+	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
+	struct alone *a = &d->alone;
+	struct nd_batch b = { .iov = &a->v,
+			      .n = 1,
+			      .key = (const uint8_t(*)[ND_SENDER_KEY])a->key };
+	uint32_t messages = 1;
+	size_t bytes;
+	int r;
+
+	a->v = (struct iovec){ d->room, d->slot };
+	r = hear_alone(io, f, a);
+	if (r < 0)
+		return r;
+	learn(d, 1, 1);
+	b.now_ns = io->now_ns;
+	bytes = a->v.iov_len;
+	if (frame->turn) {
+		nd_dg_key(&a->from, a->key[0]);
+		f->rx.senders = d->senders;
+		messages = frame->turn(&f->rx, &b, &f->c, &io->c[f->workload]);
+	}
+	a->n = a->v.iov_len > 0 && a->len > 0;
+	ND_COUNT_FLOW(io, f, rx_messages, messages);
+	ND_COUNT_FLOW(io, f, rx_bytes, bytes);
+	ND_COUNT_FLOW(io, f, rx_stacked, 1);
+	return 1;
 }
 
 static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
@@ -182,12 +234,14 @@ static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
 	uint64_t bytes = 0;
 	int r;
 
+	if (want == 1 && io->recv_waits && !d->groups)
+		return recv_alone(io, f, d);
 	point(d);
 	r = nd_dg_recv(io, f, d->header, want, 0);
 	if (r <= 0)
 		return r;
 	d->used = (uint32_t)r;
-	learn(d, want);
+	learn(d, d->used, want);
 	b.now_ns = io->now_ns;
 	b.n = n = (uint32_t)r;
 	for (uint32_t i = 0; i < b.n; i++) {
@@ -195,7 +249,8 @@ static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
 		bytes += d->header[i].msg_len;
 	}
 	if (frame->turn) {
-		name_senders(d, b.n);
+		for (uint32_t i = 0; i < b.n; i++)
+			nd_dg_key(&d->from[i], d->key[i]);
 		f->rx.senders = d->senders;
 		n = frame->turn(&f->rx, &b, &f->c, &io->c[f->workload]);
 	}
@@ -233,15 +288,20 @@ static int send_answers(int fd, struct mmsghdr *m, uint32_t n)
 static int answer_datagrams(struct nd_io *io, struct nd_flow *f)
 {
 	struct datagram_echo *d = io->rx_state[f->workload];
-	uint32_t at = 0;
+	struct mmsghdr alone = { .msg_hdr = { .msg_name = &d->alone.from,
+					      .msg_namelen = d->alone.len,
+					      .msg_iov = &d->alone.v,
+					      .msg_iovlen = 1 } };
+	struct mmsghdr *answer = d->alone.n ? &alone : d->answer;
+	uint32_t at = 0, n = d->alone.n ? 1 : d->n;
 
-	while (at < d->n) {
-		int r = send_answers(f->fd, d->answer + at, d->n - at);
+	while (at < n) {
+		int r = send_answers(f->fd, answer + at, n - at);
 		int code = r < 0 ? errno : 0;
 
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
 		for (int i = 0; i < r; i++)
-			ND_COUNT_FLOW(io, f, tx_bytes, d->answer[at + (uint32_t)i].msg_len);
+			ND_COUNT_FLOW(io, f, tx_bytes, answer[at + (uint32_t)i].msg_len);
 		ND_COUNT_FLOW(io, f, tx_messages, r > 0 ? (uint64_t)r : 0);
 		at += r > 0 ? (uint32_t)r : 0;
 		if (r > 0 || code == EINTR || (code == EAGAIN && wait_for_room(f->fd)))
@@ -249,7 +309,7 @@ static int answer_datagrams(struct nd_io *io, struct nd_flow *f)
 		ND_COUNT_FLOW(io, f, tx_refused, 1); /* one peer's trouble is not the others' */
 		at++;
 	}
-	d->n = 0;
+	d->n = d->alone.n = 0;
 	nd_io_sent(io);
 	return 1;
 }
