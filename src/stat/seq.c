@@ -46,6 +46,11 @@ void nd_seq_run(struct nd_seq *s, uint64_t n)
 {
 	uint64_t at = s->next % ND_SEQ_WINDOW, left = ND_MIN(n, (uint64_t)ND_SEQ_WINDOW);
 
+	if (n == 1) { /* exchanges bring one at a time */
+		s->seen[at / 64] |= 1ull << at % 64;
+		s->next++;
+		return;
+	}
 	/* what leaves the window stood where these stand now */
 	while (left > 0) {
 		uint64_t bit = at % 64, some = ND_MIN(left, 64 - bit);

@@ -59,8 +59,10 @@ static inline __attribute__((always_inline)) void cost_kernel_operations(uint64_
 	struct cost_kernel *k = &cost_kernel;
 
 	k->left = k->left > n ? k->left - n : 0;
-	if (k->left == 0)
-		k->io->quit = true;
+	if (k->left > 0)
+		return;
+	k->io->quit = true;
+	k->now_ns += ND_NS_PER_S; /* whoever goes on until the next look around takes it now */
 }
 
 /* The next datagram for a socket: flow and sequence number, as the native frame has them. */

@@ -28,6 +28,8 @@ struct way {
 	const struct nd_xfer *xfer;
 	uint32_t flows;
 	bool short_reads;
+	const char *name, *load, *frame; /* exchanges; NULL: one direction */
+	bool asks;
 };
 
 struct rig {
@@ -39,7 +41,8 @@ struct rig {
 	struct nd_flow flows[MANY];
 	struct nd_seq seqs[MANY];
 	struct epoll_event events[MANY];
-	uint8_t *states, *tx; /* owned */
+	uint8_t *states, *tx;       /* owned */
+	struct nd_samples *samples; /* owned, of frames that keep them; NULL */
 	bool is_open;
 };
 
@@ -60,8 +63,11 @@ static bool choose(struct rig *r)
 	const struct nd_xfer *x = r->way->xfer;
 
 	r->wl = (struct nd_workload){ .flows = r->way->flows,
-				      .message_bytes =
-					      x->datagram ? DATAGRAM_BYTES : STREAM_BYTES };
+				      .message_bytes = x->datagram || r->way->load ? DATAGRAM_BYTES
+										   : STREAM_BYTES,
+				      .request_bytes = r->way->load ? DATAGRAM_BYTES : 0,
+				      .response_bytes = r->way->load ? DATAGRAM_BYTES : 0,
+				      .answered = true };
 	r->lane = (struct nd_lane){ .workload = &r->wl,
 				    .load = nd_load_find("stream"),
 				    .frame = nd_frame_find(x->datagram && !x->blind ? "native"
@@ -69,6 +75,10 @@ static bool choose(struct rig *r)
 				    .transport = nd_transport_find(x->datagram ? "udp" : "tcp"),
 				    .tx = x->sends ? x : partner(x),
 				    .rx = x->sends ? partner(x) : x };
+	if (r->way->load) {
+		r->lane.load = nd_load_find(r->way->load);
+		r->lane.frame = nd_frame_find(r->way->frame);
+	}
 	return r->lane.load && r->lane.frame && r->lane.transport && r->lane.tx && r->lane.rx;
 }
 
@@ -90,7 +100,8 @@ static bool make_flows(struct rig *r)
 	for (uint32_t i = 0; i < r->way->flows; i++) {
 		struct nd_flow *f = &r->flows[i];
 		struct nd_load_cfg cfg = { .workload = &r->wl,
-					   .active = r->way->xfer->sends,
+					   .active = r->way->load ? r->way->asks
+								  : r->way->xfer->sends,
 					   .flow = i,
 					   .batch_max = r->lane.tx->batch_max,
 					   .datagram = datagram };
@@ -99,12 +110,15 @@ static bool make_flows(struct rig *r)
 		f->listen_fd = -1;
 		f->number = i;
 		cost_kernel.of_fd[(unsigned)f->fd % COST_FDS] =
-			(struct cost_flow){ .flow = i, .is_flow = true };
+			(struct cost_flow){ .flow = i, .seq = r->samples != NULL, .is_flow = true };
 		f->active = cfg.active;
 		f->load = r->states + i * each;
 		f->tx.flow = f->rx.flow = i;
 		f->tx.message_bytes = f->rx.message_bytes = r->wl.message_bytes;
 		f->rx.seq = datagram ? &r->seqs[i] : NULL;
+		f->tx.datagram = f->rx.datagram = datagram;
+		f->tx.samples = f->rx.samples = r->samples;
+		f->tx.workload = f->rx.workload = &r->wl;
 		if (f->fd < 0 || (datagram && !has_peer(f->fd)) ||
 		    r->lane.load->init(f->load, &cfg) < 0)
 			return false;
@@ -142,6 +156,7 @@ static void done_rig(void *state)
 			close(r->flows[i].fd);
 	if (r->io.wake_fd > 0)
 		close(r->io.wake_fd);
+	nd_samples_free(r->samples);
 	free(r->states);
 	free(r->tx);
 	free(r);
@@ -155,7 +170,8 @@ static void *prepare_rig(const struct cost_case *c)
 		return NULL;
 	r->way = c->arg;
 	cost_kernel = (struct cost_kernel){ .events = r->events, .event_room = MANY };
-	if (!choose(r)) {
+	if (!choose(r) ||
+	    (strcmp(r->lane.frame->name, "sockperf") == 0 && nd_samples_new(1, &r->samples) < 0)) {
 		free(r);
 		return NULL;
 	}
@@ -211,9 +227,13 @@ static void measure(const struct way *w)
 			       .done = done_rig,
 			       .arg = w };
 
-	(void)snprintf(name, sizeof(name), "%s-%s-%s-%s%s", w->engine->name,
-		       w->xfer->datagram ? "datagram" : "stream", w->xfer->sends ? "send" : "recv",
-		       w->xfer->name, w->short_reads ? "-short" : "");
+	if (w->name)
+		(void)snprintf(name, sizeof(name), "%s", w->name);
+	else
+		(void)snprintf(name, sizeof(name), "%s-%s-%s-%s%s", w->engine->name,
+			       w->xfer->datagram ? "datagram" : "stream",
+			       w->xfer->sends ? "send" : "recv", w->xfer->name,
+			       w->short_reads ? "-short" : "");
 	cost_measure(&c);
 }
 
@@ -230,6 +250,24 @@ static bool is_of_ring(const struct nd_xfer *x)
 	return strcmp(x->name, "copy") == 0 || (x->sends && strcmp(x->name, "zerocopy") == 0);
 }
 
+/* Whole exchanges of a lone flow; an operation is one call of the two that each takes. */
+static void measure_exchanges(const struct nd_engine *blocking)
+{
+	const struct nd_xfer *stream = nd_xfer_find("copy", false, false);
+	const struct nd_xfer *datagram = nd_xfer_find("copy", false, true);
+
+	measure(&(struct way){ blocking, stream, 1, false, "exchange-stream-ask", "rr", "plain",
+			       true });
+	measure(&(struct way){ blocking, stream, 1, false, "exchange-stream-answer", "rr", "plain",
+			       false });
+	measure(&(struct way){ blocking, datagram, 1, false, "exchange-datagram-ask", "rr",
+			       "native", true });
+	measure(&(struct way){ blocking, datagram, 1, false, "exchange-datagram-answer", "rr",
+			       "native", false });
+	measure(&(struct way){ blocking, datagram, 1, false, "exchange-sockperf-ask", "burst",
+			       "sockperf", true });
+}
+
 void cost_engines(void)
 {
 	const struct nd_engine *blocking = nd_engine_find("blocking");
@@ -239,11 +277,13 @@ void cost_engines(void)
 	for (size_t i = 0; (x = nd_xfer_at(i)); i++) {
 		if (x->hidden)
 			continue; /* needs its own kind at the other end, and is no path that moves many bytes */
-		measure(&(struct way){ blocking, x, 1, false });
-		measure(&(struct way){ epoll, x, MANY, false });
+		measure(&(struct way){ .engine = blocking, .xfer = x, .flows = 1 });
+		measure(&(struct way){ .engine = epoll, .xfer = x, .flows = MANY });
 		if (has_short(x))
-			measure(&(struct way){ epoll, x, MANY, true });
+			measure(&(struct way){
+				.engine = epoll, .xfer = x, .flows = MANY, .short_reads = true });
 		if (uring && is_of_ring(x))
-			measure(&(struct way){ uring, x, MANY, false });
+			measure(&(struct way){ .engine = uring, .xfer = x, .flows = MANY });
 	}
+	measure_exchanges(blocking);
 }
