@@ -71,6 +71,15 @@ static const struct nd_opt flow_rows[] = {
 	{ 0 }
 };
 
+static const struct nd_opt connect_flow_rows[] = {
+	{ .letter = 'P', .name = "flows", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
+	  AT(uint64_t, ask.flows), .min = 1, .max = ND_MAX_FLOWS, .preset = "8",
+	  .common = true, .help = "connections at a time",
+	  .more = "Several keep both ends busy while packets are on their way. Their phases hold the time for which they wait "
+		  "for each other: -P 1 tells what one takes that is alone." },
+	{ 0 }
+};
+
 static const struct nd_opt udp_rows[] = {
 	{ .letter = 'u', .name = "udp", .type = ND_OPT_FLAG, AT(bool, ask.udp),
 	  .common = true, .help = "datagrams instead of TCP",
@@ -433,9 +442,9 @@ static const struct nd_opt *const packets_arrays[] = {
 };
 
 static const struct nd_opt *const connect_arrays[] = {
-	time_rows,  flow_rows,   request_rows, connect_rows, edge_rows,   port_rows,
-	where_rows, client_rows, tcp_rows,     socket_rows,  worker_rows, engine_rows,
-	wait_rows,  format_rows, output_rows,  NULL,
+	time_rows,  connect_flow_rows, request_rows, connect_rows, edge_rows,   port_rows,
+	where_rows, client_rows,       tcp_rows,     socket_rows,  worker_rows, engine_rows,
+	wait_rows,  format_rows,       output_rows,  NULL,
 };
 
 const struct nd_opt_set nd_persona_connect_set = {
@@ -446,8 +455,10 @@ const struct nd_opt_set nd_persona_connect_set = {
 		"Opens a TCP connection, asks, reads the answer and its end, and begins anew, on each of -P flows. The\n"
 		"server names a port for these connections when the test begins: the first free one of the 16 behind its\n"
 		"own, 7576 to 7591, which a firewall has to let pass, too. It closes first: ports of the client are free\n"
-		"again at once, and none has to wait.",
-	.examples = "netdyno connect 192.0.2.1 -P 8 -T 2\teight at a time, from two threads\n"
+		"again at once, and none has to wait. The end of a connection goes with its answer, in one packet.\n"
+		"Where both ends are on one machine the server's threads, if it has as many as there are CPUs, take one\n"
+		"CPU each and the connections that are opened there.",
+	.examples = "netdyno connect 192.0.2.1 -P 64 -T 2\t64 at a time, from two threads\n"
 		    "netdyno connect 192.0.2.1 --only\tconnections without request and answer",
 	.rows = connect_arrays,
 	.min_operands = 1,
