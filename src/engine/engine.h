@@ -188,7 +188,7 @@ struct nd_io {
 	uint64_t look_ns; /* when wake_fd is looked at although there is work */
 	struct nd_flow
 		*holder; /* whose turn it is, of those whose loads pass it on; NULL: nobody's yet */
-	uint32_t far; /* connections to come that are not asked whether they stand at once */
+	uint32_t far;    /* connections to come that are not asked whether they stand at once */
 	bool stop_told;  /* all flows have heard of .stop_sending */
 	bool rescan;     /* an edge or a wake-up may have changed flows' states */
 	bool wait_before_recv; /* after a send the reply is not there yet: ask the kernel first */

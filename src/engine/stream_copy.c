@@ -76,8 +76,8 @@ static int open_recv(struct nd_io *io, unsigned lane, struct nd_err *err)
 
 static ssize_t send_some(struct nd_io *io, struct nd_flow *f, const uint8_t *buf, size_t n)
 {
-	int flags = MSG_NOSIGNAL | (io->send_waits ? 0 : MSG_DONTWAIT) |
-		    (f->step.last ? MSG_MORE : 0);
+	int flags =
+		MSG_NOSIGNAL | (io->send_waits ? 0 : MSG_DONTWAIT) | (f->step.last ? MSG_MORE : 0);
 	ssize_t r;
 
 	do {

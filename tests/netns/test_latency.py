@@ -313,6 +313,33 @@ def test_so_many_connections_and_no_more(pair, ask, args):
     assert not report["partial"] and d["latency"]["answered"] == d["latency"]["service"]["count"] == 1001
 
 
+def listening(host, port):
+    """Sockets that listen at a port of IPv4."""
+    rows = host.run(["cat", "/proc/net/tcp"], check=True).stdout.splitlines()[1:]
+    return sum(row.split()[3] == "0A" and row.split()[1].endswith(f":{port:04X}") for row in rows)
+
+
+@pytest.mark.parametrize("args", [("-r", "1", "-P", "2"), ("-r", "64,100k", "-P", "9"), ("--only",), ("-T", "1",)],
+                         ids=["each-one", "long-answers", "only", "one-thread"])
+def test_on_one_machine_each_cpu_has_its_connections(lab, serve, netdyno, args):
+    """As many sockets listen as there are CPUs, if each has a thread; nobody else can bind to their port."""
+    net, cpus = lab(), len(os.sched_getaffinity(0))
+    server = serve(net.b)
+    client = net.b.spawn([netdyno, "connect", net.b.ip4, "-p", server.port, *args, "-t", "60s", "--warmup", "0s",
+                          "-i", "0.2s", "--json-lines"])
+    client.wait_line('"event":"interval"', 20 * kitnet.slow(), "stdout")
+    flows = int(args[args.index("-P") + 1]) if "-P" in args else 8
+    assert listening(net.b, int(server.port) + 1) == (cpus if "-T" not in args and flows >= cpus else 1)
+    with net.b.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with pytest.raises(OSError):
+            other.bind((net.b.ip4, int(server.port) + 1))
+            other.listen()
+    report = end_of(client)
+    assert report["directions"][0]["latency"]["answered"] > 0 and report["directions"][0]["failed_flows"] == 0
+    assert listening(net.b, int(server.port) + 1) == 0
+
+
 def test_connect_over_ipv6(pair, netdyno):
     done = pair.a.run([netdyno, "connect", pair.server.host.ip6, "-p", pair.server.port, "-n", "500", "-P", "2",
                        "-o", "json"], timeout=30 * kitnet.slow())

@@ -25,6 +25,7 @@
 #define ACCEPT             { .op = ND_OP_ACCEPT }
 #define CLOSE              { .op = ND_OP_CLOSE }
 #define SEND(b)            { .op = ND_OP_SEND, .count = 1, .bytes = (b) }
+#define ANSWER(b)          { .op = ND_OP_SEND, .count = 1, .bytes = (b), .last = true }
 #define RECV(b)            { .op = ND_OP_RECV, .count = 1, .bytes = (b) }
 #define END_OF_IT          { .op = ND_OP_RECV }
 #define NOTE(s)            { .service_ns = (s), .transactions = 1 }
@@ -99,7 +100,7 @@ static const struct row cut_short[] = {
 static const struct row answers[] = {
 	{ START(S),               ACCEPT, NONE },
 	{ OPENED(S + 7),          RECV(3), NONE },
-	{ GOT(3, S + 10),         SEND(5), NONE },
+	{ GOT(3, S + 10),         ANSWER(5), NONE },
 	{ SENT(5, S + 20),        CLOSE, NOTE(20) },
 	{ CLOSED(0, S + 21),      ACCEPT, NONE },
 	{ OPENED(S + 30),         RECV(3), NONE },
@@ -116,14 +117,14 @@ static const struct row answers_who_asks[] = {
 	{ TIME(S + 1008),         CLOSE, NONE },
 	{ CLOSED(0, S + 1009),    ACCEPT, NONE },
 	{ OPENED(S + 1010),       RECV_TO(3, S + 2010), NONE },
-	{ GOT(3, S + 1020),       SEND(5), NONE },
+	{ GOT(3, S + 1020),       ANSWER(5), NONE },
 	{ SENT(5, S + 1030),      CLOSE, NOTE(27) },
 	END
 };
 static const struct row answers_once[] = {
 	{ START(S),               ACCEPT, NONE },
 	{ OPENED(S + 7),          RECV(3), NONE },
-	{ GOT(3, S + 10),         SEND(5), NONE },
+	{ GOT(3, S + 10),         ANSWER(5), NONE },
 	{ SENT(5, S + 20),        CLOSE, NOTE(20) },
 	{ CLOSED(0, S + 21),      FINISH, NONE },
 	END

@@ -46,7 +46,8 @@ static inline void *script_machine(const struct nd_load *load, const struct nd_w
 static inline bool script_same_step(const struct nd_step *a, const struct nd_step *b)
 {
 	return a->op == b->op && a->count == b->count && a->bytes == b->bytes &&
-	       a->at_ns == b->at_ns && a->until_ns == b->until_ns && a->reply == b->reply;
+	       a->at_ns == b->at_ns && a->until_ns == b->until_ns && a->reply == b->reply &&
+	       a->last == b->last;
 }
 
 static inline bool script_same_note(const struct nd_note *a, const struct nd_note *b)

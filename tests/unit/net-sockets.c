@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -237,6 +238,56 @@ static void listens_alone(void **state)
 	nd_close_p(&second);
 	assert_int_equal(nd_listen_alone(udp, &at, false, &third, &err), 0);
 	assert_int_equal(nd_listen(udp, &at, false, &first, &err), -EADDRINUSE);
+}
+
+static int caller(const struct nd_transport *t, const struct nd_addr *at)
+{
+	struct nd_err err = { 0 };
+	int fd = -1;
+
+	if (nd_open(t, &(struct nd_sockopts){ .blocks = true }, at, NULL, NULL, &fd, &err) < 0)
+		fail_msg("%s", err.text);
+	return fd;
+}
+
+/* A CPU's connections go to its socket; the address is nobody's else before, and the first socket's alone behind a failure. */
+static void groups_by_cpu(void **state)
+{
+	const struct nd_transport *t = nd_transport_find("tcp");
+	struct nd_listen_group g = { .n = 2, .cpu = { UINT32_MAX - 1 } };
+	struct nd_err err = { 0 };
+	cpu_set_t before, one;
+	struct nd_addr at;
+	int cpu = sched_getcpu();
+
+	(void)state;
+	assert_true(cpu >= 0 && sched_getaffinity(0, sizeof(before), &before) == 0);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	parse("127.0.0.1", &at);
+	assert_int_equal(nd_bound(t, &no_opts, &at, true, &g.fd[0], &err), 0);
+	own_address(g.fd[0], &at);
+	assert_false(nd_listens_apart(g.fd[0]));
+	assert_true(nd_listen_group(nd_transport_find("udp"), &no_opts, &g, &err) < 0);
+	assert_false(nd_listens_apart(g.fd[0]));
+
+	g.cpu[1] = (uint32_t)cpu;
+	assert_int_equal(nd_listen_group(t, &no_opts, &g, &err), 0);
+	assert_true(nd_listens_apart(g.fd[0]) && nd_listens_apart(g.fd[1]));
+	check_flags(g.fd[1]);
+	for (unsigned i = 0; i < 8; i++) {
+		nd_auto_fd int fd = caller(t, &at);
+		nd_auto_fd int got = -1;
+
+		await(g.fd[1], POLLIN);
+		got = accept4(g.fd[1], NULL, NULL, SOCK_CLOEXEC);
+		assert_true(got >= 0);
+		assert_int_equal(accept4(g.fd[0], NULL, NULL, SOCK_CLOEXEC), -1);
+	}
+	nd_close_p(&g.fd[0]);
+	nd_close_p(&g.fd[1]);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
 static int fresh(const struct nd_transport *t, int family)
@@ -532,6 +583,7 @@ int main(void)
 		cmocka_unit_test(says_what_fails),
 		cmocka_unit_test(refused_is_told),
 		cmocka_unit_test(listens_alone),
+		cmocka_unit_test(groups_by_cpu),
 		cmocka_unit_test(sets_tcp_options),
 		cmocka_unit_test(sets_rare_options),
 		cmocka_unit_test(bad_options_are_refused),
