@@ -157,6 +157,7 @@ struct nd_dialog_cfg {
 	uint64_t cpus;                             /* this end may use */
 	uint64_t datagram_bytes; /* server: largest datagram back to this peer; 0 unknown */
 	uint64_t longest_ns;     /* server: longest test that it answers; 0: any */
+	uint64_t queue; /* server: connections that may wait until it accepts them; 0: unknown */
 };
 
 /* What a session may ask a dialog for, at any time. */
@@ -171,7 +172,7 @@ struct nd_dialog_facts {
 
 struct nd_greeting_out { /* copied into struct nd_greeting by the session */
 	uint8_t hello[64], answer[64];
-	uint32_t hello_bytes, flow_at, quiet_at, answer_bytes, answer_flow_at, resend_ms;
+	uint32_t hello_bytes, flow_at, quiet_at, answer_bytes, answer_flow_at, resend_ms, queue;
 };
 
 struct nd_dialect {

@@ -88,7 +88,8 @@ struct json_t;
 
 /* What any message may hold; each message's rows use some of it. */
 struct nd_native_body {
-	uint64_t protocol, cpus, datagram_bytes, sent, at, threads, rtt, port, follows, longest;
+	uint64_t protocol, cpus, datagram_bytes, sent, at, threads, rtt, port, follows, longest,
+		queue;
 	const char *version, *boot_id, *netns, *hostname, *token, *sentence, *reason;
 	struct nd_strv features;
 	struct nd_list list; /* struct nd_interval_sample */
@@ -105,7 +106,7 @@ struct nd_native {
 	struct nd_plan *plan; /* borrowed */
 	uint8_t key[16];
 	const char *boot_id, *netns_id, *hostname; /* in .kept */
-	uint64_t cpus, datagram_bytes, longest_ns;
+	uint64_t cpus, datagram_bytes, longest_ns, queue;
 
 	struct nd_arena kept, passing;
 
@@ -135,6 +136,7 @@ struct nd_native {
 	struct nd_group *group; /* client: what all reached, in .kept */
 	bool peer_has_sent;
 	bool peer_is_quiet;        /* it leaves flows unanswered that ask it to */
+	uint32_t peer_queue;       /* connections that may wait until it accepts them; 0: unknown */
 	bool has_result;           /* this end's was sent (or could not be) */
 	struct nd_side *peer_side; /* in .kept */
 	struct nd_str early;       /* owned: its message, which came while this end's flows stand */

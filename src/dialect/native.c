@@ -99,6 +99,7 @@ static int native_open(void *state, const struct nd_dialog_cfg *cfg, struct nd_e
 		.cpus = ND_MAX(ND_MIN(cfg->cpus, ND_NATIVE_CPUS_MAX), 1),
 		.datagram_bytes = cfg->datagram_bytes,
 		.longest_ns = cfg->longest_ns,
+		.queue = cfg->queue,
 		.kept.limit = ND_NATIVE_KEPT_MAX,
 		.passing.limit = ND_NATIVE_PASSING_MAX,
 		.sent_ns = ND_UNKNOWN,
@@ -252,7 +253,8 @@ static bool native_greeting(const void *state, bool datagram, struct nd_greeting
 
 	*ret = (struct nd_greeting_out){ .flow_at = place_of(ask, "flow"),
 					 .answer_flow_at = place_of(answer, "flow"),
-					 .resend_ms = ND_NATIVE_RESEND_MS };
+					 .resend_ms = ND_NATIVE_RESEND_MS,
+					 .queue = d->peer_queue };
 	if (d->peer_is_quiet && !datagram)
 		ret->quiet_at = place_of(ask, "quiet");
 	memcpy(intro.key, d->key, sizeof(intro.key));

@@ -18,6 +18,7 @@ void nd_native_client_up(struct nd_native *d)
 		.datagram_bytes = ND_UNKNOWN,
 		.follows = d->plan->follows ? 1 : ND_UNKNOWN,
 		.longest = ND_UNKNOWN,
+		.queue = ND_UNKNOWN,
 	};
 
 	d->stage = ND_STAGE_HELLO;
@@ -80,6 +81,8 @@ void nd_native_client_hello(struct nd_native *d, const struct nd_native_body *b)
 	}
 	nd_native_meet(d, b);
 	d->peer_is_quiet = knows(b, ND_NATIVE_QUIET);
+	if (b->queue != ND_UNKNOWN)
+		d->peer_queue = (uint32_t)ND_MIN(b->queue, (uint64_t)UINT32_MAX);
 	if (b->datagram_bytes != ND_UNKNOWN)
 		fit_datagrams(d->plan, b->datagram_bytes);
 	if (b->longest != ND_UNKNOWN)

@@ -68,6 +68,8 @@ static const struct nd_field hello_rows[] = {
 	       "server: the largest datagram to this client that needs no fragments; absent: not known"),
 	ND_U64(B, longest, ND_M_NS, 0, NULL,
 	       "server: the longest test that it answers, warm-up and cool-down included; absent: any"),
+	ND_U64(B, queue, ND_M_COUNT, 0, NULL,
+	       "server: connections that may wait until it accepts them, all clients' together; absent: not known"),
 	ND_U64(B, follows, ND_M_NONE, 0, NULL,
 	       "client: 1: another test of the same session comes behind this one; absent: none, or it is not known yet"),
 	ND_STRV(B, features, 0, NULL, "optional parts that this end knows: `quiet`, see *Flows*"),

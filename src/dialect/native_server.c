@@ -23,6 +23,7 @@ void nd_native_server_hello(struct nd_native *d, const struct nd_native_body *b)
 		.datagram_bytes = d->datagram_bytes ? d->datagram_bytes : ND_UNKNOWN,
 		.follows = ND_UNKNOWN,
 		.longest = d->longest_ns ? d->longest_ns : ND_UNKNOWN,
+		.queue = d->queue ? d->queue : ND_UNKNOWN,
 		.features = { features, ND_COUNTOF(features) },
 	};
 

@@ -68,6 +68,8 @@ bool nd_cidr_holds(const struct nd_cidr *c, const struct nd_addr *a);
  * wildcard is dual-stack unless @v6only. Datagrams: other sockets may share the port. */
 ND_MUST_CHECK int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6only,
 			    int *ret_fd, struct nd_err *err);
+/** nd_listen_queue() - connections that may wait at a listener until they are accepted. 0: not known. */
+uint64_t nd_listen_queue(void);
 /** nd_listen_alone() - the same, and -EADDRINUSE where another socket has the port already. */
 ND_MUST_CHECK int nd_listen_alone(const struct nd_transport *t, const struct nd_addr *at,
 				  bool v6only, int *ret_fd, struct nd_err *err);

@@ -5,6 +5,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,9 +13,10 @@
 #include "base/fd.h"
 #include "net/int.h"
 
-#define BACKLOG   4096 /* the kernel takes the smaller of this and net.core.somaxconn */
-#define TEXT_SIZE 80
-#define DEFER_S   3 /* a listener waits so long for data before it takes a connection without any */
+#define BACKLOG        4096 /* the kernel takes the smaller of this and net.core.somaxconn */
+#define SOMAXCONN_PATH "/proc/sys/net/core/somaxconn"
+#define TEXT_SIZE      80
+#define DEFER_S        3 /* a listener waits so long for data before it takes a connection without any */
 
 static int new_socket(const struct nd_transport *t, int family, bool blocks, struct nd_err *err)
 {
@@ -73,6 +75,18 @@ int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6onl
 	      struct nd_err *err)
 {
 	return listen_at(t, at, v6only, true, ret_fd, err);
+}
+
+uint64_t nd_listen_queue(void)
+{
+	nd_auto_free char *text = NULL;
+	uint64_t most;
+	size_t n;
+
+	if (nd_read_file(SOMAXCONN_PATH, 64, &text, &n, NULL) < 0)
+		return 0;
+	most = strtoull(text, NULL, 10);
+	return ND_MIN(most, (uint64_t)BACKLOG);
 }
 
 int nd_listen_alone(const struct nd_transport *t, const struct nd_addr *at, bool v6only,

@@ -30,6 +30,7 @@ struct nd_greeting {
 	uint32_t answer_bytes;
 	uint32_t answer_flow_at;
 	uint32_t resend_ms; /* datagrams: repeat the hello until answered */
+	uint32_t queue; /* connections that may wait until the peer accepts them; 0: not known */
 };
 
 /* Where a stretch of flows goes; routes follow one another in the order of flow numbers. */

@@ -14,8 +14,9 @@
 #include "base/time.h"
 #include "run/int.h"
 
-/* Connections that the peer has not accepted yet: enough to hide the round trip, few enough for its backlog. */
-enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, EVENTS = 256 };
+/* Connections that the peer has not accepted yet: enough to hide the round trip, few enough for its queue. Half of one
+ * whose length is known leaves room for another client; those of a group share it. */
+enum { IN_FLIGHT = 1024, IN_FLIGHT_LEAST = 32, QUEUE_SHARES = 2, EVENTS = 256 };
 
 /* With many flows only some are answered: a server accepts in the order in which connections came, so that one
  * answer tells of all before it. */
@@ -477,14 +478,23 @@ static int run_opener(struct opener *o)
 	return nd_setup_halves(w);
 }
 
+/* One worker's. */
+static uint32_t in_flight_max(const struct nd_worker *w)
+{
+	const struct nd_greeting *g = w->run->cfg.greeting;
+	const struct nd_plan *p = w->run->cfg.plan;
+	uint64_t clients = p->group ? ND_MAX(p->group_expect, 1) : 1;
+	uint64_t n = g && g->queue ? g->queue / QUEUE_SHARES / clients : IN_FLIGHT;
+
+	return (uint32_t)ND_MAX(n / w->run->worker_n, (uint64_t)IN_FLIGHT_LEAST);
+}
+
 int nd_setup_open(struct nd_worker *w)
 {
 	nd_auto_fd int epoll = epoll_create1(EPOLL_CLOEXEC);
-	struct opener o = { .w = w,
-			    .g = w->run->cfg.greeting,
-			    .epoll = epoll,
-			    .in_flight_max = ND_MAX(IN_FLIGHT / w->run->worker_n,
-						    (uint32_t)IN_FLIGHT_LEAST) };
+	struct opener o = {
+		.w = w, .g = w->run->cfg.greeting, .epoll = epoll, .in_flight_max = in_flight_max(w)
+	};
 	int r;
 
 	if (epoll < 0)

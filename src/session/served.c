@@ -365,6 +365,7 @@ static int begin(struct nd_served *c, int fd, const struct nd_addr *peer, const 
 		cfg.datagram_bytes = 0;
 	c->datagram_bytes = cfg.datagram_bytes;
 	cfg.longest_ns = c->server->plan->serve.max_time_ns;
+	cfg.queue = nd_listen_queue();
 	c->test.end = ND_SERVER;
 	c->test.plan = &c->plan;
 	c->test.here = &c->server->here;

@@ -243,7 +243,8 @@ static bool get_greeting(const struct nd_test *t, bool datagram, struct nd_greet
 				     .quiet_at = g.quiet_at,
 				     .answer_bytes = g.answer_bytes,
 				     .answer_flow_at = g.answer_flow_at,
-				     .resend_ms = g.resend_ms };
+				     .resend_ms = g.resend_ms,
+				     .queue = g.queue };
 	_Static_assert(sizeof(ret->hello) == sizeof(g.hello) &&
 			       sizeof(ret->answer) == sizeof(g.answer),
 		       "both ends of the copy have the same room");

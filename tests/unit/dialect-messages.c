@@ -27,9 +27,10 @@ static const struct {
 } golden[] = {
 	{ ND_MSG_HELLO, { .protocol = 1, .version = "0.1.0", .boot_id = "b", .netns = "4026", .hostname = "h",
 			  .cpus = 4, .datagram_bytes = 1472, .follows = 1,
-			  .longest = 60000000000 },
+			  .longest = 60000000000, .queue = 4096 },
 	  "{\"m\":\"hello\",\"protocol\":1,\"version\":\"0.1.0\",\"boot_id\":\"b\",\"netns\":\"4026\","
-	  "\"hostname\":\"h\",\"cpus\":4,\"datagram_bytes\":1472,\"longest\":60000000000,\"follows\":1}" },
+	  "\"hostname\":\"h\",\"cpus\":4,\"datagram_bytes\":1472,\"longest\":60000000000,\"queue\":4096,"
+	  "\"follows\":1}" },
 	{ ND_MSG_TIME, { .sent = 123, .at = ND_UNKNOWN }, "{\"m\":\"time\",\"sent\":123}" },
 	{ ND_MSG_TIME, { .sent = 123, .at = 456 }, "{\"m\":\"time\",\"sent\":123,\"at\":456}" },
 	{ ND_MSG_REFUSE, { .sentence = "no" }, "{\"m\":\"refuse\",\"sentence\":\"no\"}" },
