@@ -141,6 +141,10 @@ enum nd_part_of {
 	ND_PARTS
 };
 
+/* At the answering end: .._READ from the request being at the stack until the program has it, .._SEND as above, and
+ * between them: */
+#define ND_PART_TURN ND_PART_PATH
+
 /* Where requests with an intended instant go: [1] those of the measured window, [0] all others. NULL: nowhere. */
 struct nd_by_due {
 	uint64_t from_ns, to_ns; /* the window as planned */

@@ -3,7 +3,8 @@
  * The plain ways to send and to receive, with the kernel's stamps (SO_TIMESTAMPING, software): a request's, when it goes
  * to the device, and its answer's, when it comes in. They split a round trip into three: until the request has left the
  * stack, until the answer is at the stack, until the program has it. Stamps of sends lie in the socket's error queue
- * and are fetched when the answer is there, behind the clock that ends the round trip.
+ * and are fetched when the answer is there, behind the clock that ends the round trip. The end that answers does the same
+ * with its part of it, and fetches them behind the answer.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 #define OFFSET_TRIES 3u
 #define NUMBERED     8u          /* a datagram of so many bytes has a number */
 #define PATIENCE_NS  ND_NS_PER_S /* a later answer is lost to the load */
-#define OPEN_LOOP    256u        /* requests of a flow under way that do not wait for answers */
+#define OPEN_LOOP    256u        /* messages of a flow under way that nothing is waited for */
 #define FETCHES      64u         /* stamps fetched at a time */
 
 #ifndef SOF_TIMESTAMPING_OPT_ID_TCP /* Linux 6.2 */
@@ -186,6 +187,81 @@ static void answered(struct nd_io *io, struct nd_flow *f, uint64_t number, uint6
 		compare_clocks(s);
 }
 
+/* ---- the end that answers */
+
+static void asked(const struct nd_io *io, const struct nd_flow *f, uint64_t rx_ns)
+{
+	struct nd_stamps *of = stamps_of(io, f);
+
+	if (f->active)
+		return;
+	of->rx_ns = rx_ns;
+	of->got_ns = io->now_ns;
+}
+
+static void take_turn(struct nd_io *io, unsigned lane, const struct nd_stamps_one *one)
+{
+	struct nd_hist *const *to = io->stamped[lane];
+	struct nd_told *told = &io->told[lane];
+
+	if (!to[0])
+		return;
+	if (!one->rx_ns) {
+		nd_count(&told->no_rx_stamp, 1);
+	} else if (one->got_ns < one->rx_ns || one->begun_ns < one->got_ns ||
+		   one->tx_ns < one->begun_ns) {
+		nd_count(&told->odd_stamps, 1);
+	} else {
+		nd_hist_record(to[ND_PART_READ], one->got_ns - one->rx_ns);
+		nd_hist_record(to[ND_PART_TURN], one->begun_ns - one->got_ns);
+		nd_hist_record(to[ND_PART_SEND], one->tx_ns - one->begun_ns);
+	}
+}
+
+/* Answers whose stamps are there; those before them will not have any. */
+static void settle(struct nd_io *io, const struct nd_flow *f, struct nd_stamps *of)
+{
+	struct nd_told *told = &io->told[f->workload];
+
+	if (of->asked - of->answered > of->room)
+		of->answered = of->asked - of->room;
+	for (uint64_t i = of->answered; i < of->asked; i++) {
+		struct nd_stamps_one *one = nd_stamps_find(of, i);
+
+		if (!one || !one->tx_ns)
+			continue;
+		if (i > of->answered && io->stamped[f->workload][0])
+			nd_count(&told->no_tx_stamp, i - of->answered);
+		take_turn(io, f->workload, one);
+		of->answered = i + 1;
+	}
+}
+
+/* What was sent of answer @number, which began at @begun_ns, is on its way. */
+static void turned(struct nd_io *io, const struct nd_flow *f, uint64_t number)
+{
+	struct stamped *s = io->rx_state[f->workload];
+	struct nd_stamps *of = stamps_of(io, f);
+	struct nd_stamps_one *one = nd_stamps_find(of, number);
+	uint64_t told = of->told;
+
+	if (one) {
+		one->rx_ns = of->rx_ns;
+		one->got_ns = of->got_ns;
+	}
+	fetch_all(s, f, of);
+	if (of->told > told)
+		settle(io, f, of);
+	if (io->now_ns >= s->offset_until_ns)
+		compare_clocks(s);
+}
+
+/* The clock before a call that sends: that of the step, where the load's times begin with it. */
+static uint64_t begin_of(const struct nd_flow *f)
+{
+	return f->active ? f->begun_ns : nd_now_ns();
+}
+
 /* ---- opening */
 
 static int want_stamps(int fd)
@@ -219,16 +295,18 @@ static int open_flows(struct nd_io *io, unsigned lane, struct stamped *s)
 {
 	const struct nd_lane *l = &io->lanes[lane];
 	bool datagram = l->transport->caps & ND_NET_DATAGRAM;
-	uint64_t under_way = l->load->halves > 1 ? OPEN_LOOP : l->workload->ahead + 1;
 
 	for (uint32_t i = 0; i < io->flow_count; i++) {
 		const struct nd_flow *f = &io->flows[i];
+		bool waits = f->active && l->load->halves <= 1;
+		uint64_t bytes =
+			f->active ? l->workload->request_bytes : l->workload->response_bytes;
 		int r;
 
 		if (f->workload != lane || f->half != 0 || f->fd < 0)
 			continue;
-		if (nd_stamps_init(&s->flow[i], datagram ? 0 : l->workload->request_bytes,
-				   under_way) < 0)
+		if (nd_stamps_init(&s->flow[i], datagram ? 0 : ND_MAX(bytes, 1),
+				   waits ? l->workload->ahead + 1 : OPEN_LOOP) < 0)
 			return -ENOMEM;
 		r = want_stamps(f->fd);
 		if (r < 0)
@@ -298,7 +376,8 @@ static int recv_stream(struct nd_io *io, struct nd_flow *f)
 	if ((size_t)r < n && !f->hup && !io->recv_waits)
 		f->readable = false;
 	moved = nd_stream_received(io, f, (size_t)r);
-	if (f->step.op == ND_OP_RECV && f->done_bytes >= f->step.bytes)
+	asked(io, f, told.at_ns);
+	if (f->active && f->step.op == ND_OP_RECV && f->done_bytes >= f->step.bytes)
 		answered(io, f, of->answered++, told.at_ns);
 	return moved;
 }
@@ -325,6 +404,8 @@ static int recv_datagram(struct nd_io *io, struct nd_flow *f)
 	ND_COUNT_FLOW(io, f, rx_messages, messages);
 	ND_COUNT_FLOW(io, f, rx_bytes, v.iov_len);
 	ND_COUNT_FLOW(io, f, rx_stacked, 1);
+	if (messages)
+		asked(io, f, told.at_ns);
 	if (messages && r >= (ssize_t)NUMBERED && f->rx.next)
 		answered(io, f, f->rx.next - 1, told.at_ns);
 	else if (messages && of->asked)
@@ -335,22 +416,28 @@ static int recv_datagram(struct nd_io *io, struct nd_flow *f)
 static int send_stream(struct nd_io *io, struct nd_flow *f)
 {
 	struct nd_stamps *of = stamps_of(io, f);
-	uint64_t before = f->done_bytes;
+	uint64_t before = f->done_bytes, begun_ns = begin_of(f), number = of->asked;
 	int r = nd_xfer_stream_send.move(io, f);
 
 	if (f->done_bytes > before)
-		nd_stamps_sent(of, of->asked, f->begun_ns, f->done_bytes - before);
+		nd_stamps_sent(of, number, begun_ns, f->done_bytes - before);
+	if (!f->active && f->done_bytes > before)
+		turned(io, f, number);
 	return r;
 }
 
 static int send_datagram(struct nd_io *io, struct nd_flow *f)
 {
 	struct nd_stamps *of = stamps_of(io, f);
-	uint64_t before = f->c.tx_messages, next = f->tx.next;
+	uint64_t before = f->c.tx_messages, next = f->tx.next, number = of->asked;
+	uint64_t begun_ns = begin_of(f);
 	int r = nd_xfer_datagram_send.move(io, f);
 
-	if (f->c.tx_messages > before)
-		nd_stamps_sent(of, f->tx.next > next ? next : of->asked, f->begun_ns, 1);
+	if (f->c.tx_messages == before)
+		return r;
+	nd_stamps_sent(of, f->active && f->tx.next > next ? next : number, begun_ns, 1);
+	if (!f->active)
+		turned(io, f, number);
 	return r;
 }
 

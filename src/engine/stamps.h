@@ -11,6 +11,8 @@ struct nd_stamps_one {
 	uint64_t number;   /* of the request, plus 1; 0: none */
 	uint64_t begun_ns; /* before the call that sent it */
 	uint64_t tx_ns;    /* handed to the device; 0: not told yet */
+	/* an answer: when its request was at the stack, 0: no stamp; when the program had it */
+	uint64_t rx_ns, got_ns;
 };
 
 struct nd_stamps {
@@ -21,6 +23,7 @@ struct nd_stamps {
 	uint64_t sent;              /* bytes, or datagrams, that the socket took */
 	uint64_t calls, told;       /* sends, and stamps of them */
 	uint64_t asked, answered;   /* requests that were sent whole; answers that came whole */
+	uint64_t rx_ns, got_ns; /* the answering end's: of the request that came last, likewise */
 };
 
 /** nd_stamps_init() - for @under_way requests without an answer. @request_bytes: 0: datagrams. -ENOMEM. */

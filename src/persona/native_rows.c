@@ -383,9 +383,11 @@ static const struct nd_opt latency_rows[] = {
 	  GIVEN(ask.has_arrival), .preset = "fixed", .common = true, .help = "gaps between requests, with --rate" },
 	{ .name = "timestamps", .type = ND_OPT_INT, .choices = stampers, AT(enum nd_stamper, stamper),
 	  .preset = "program", .help = "who says when requests go and answers come",
-	  .more = "The kernel's stamps (SO_TIMESTAMPING, software, of this end alone) split each round trip into the time until "
+	  .more = "The kernel's stamps (SO_TIMESTAMPING, software) split each round trip into the time until "
 		  "the request has left the stack, the time until the answer is at the stack, and the time until the program "
-		  "has it. Each answer then takes one more system call, behind its own time." },
+		  "has it; and, of a server that knows of it, the time in the middle into its own three: until it had the request, until "
+		  "its call that answers, until the answer has left its stack. Each answer then takes one more system call at each "
+		  "end, behind its own time." },
 	{ .name = "load", .type = ND_OPT_CUSTOM, .parse = nd_persona_parse_load, .metavar = "SPEC",
 	  .common = true, .help = "times idle, then beside a load: stream,4,down",
 	  .more = "Times are taken twice, each time for -t behind a warm-up: idle first, then while this load runs between the same ends. "

@@ -7,6 +7,7 @@
 
 const char *const nd_verb_names[] = { "serve",   "stream", "receive", "packets", "connect",
 				      "latency", "watch",  "irq",     "doctor",  NULL };
+const char *const nd_stamper_names[] = { "program", "kernel", NULL };
 const char *const nd_spacing_names[] = { "fixed", "uniform", "poisson", NULL };
 const char *const nd_end_names[] = { "client", "server", NULL };
 const char *const nd_payload_names[] = { "random", "zero",    "pattern", "fill-a",
@@ -291,6 +292,7 @@ static const struct nd_field plan_rows[] = {
 	ND_U64(P, lowat_bytes, ND_M_BYTES, ND_SHOW_NONZERO, "wake-up mark", "Bytes that must have come before a receiver wakes (SO_RCVLOWAT) asked; 0 leaves it to the receiver, 1 is off."),
 	ND_STR(P, wait, 0, "wait policy", "What a thread does when nothing can proceed, asked."),
 	ND_U64(P, busy_poll_us, ND_M_US, ND_SHOW_NONZERO, "busy poll", "Time that the kernel polls the device queue (SO_BUSY_POLL) asked; 0 is off."),
+	ND_ENUM(enum nd_stamper, P, stamper, ND_NOT_REPORT, "time stamps", "Who stamps requests and answers: the program alone, or the kernel, too, at each end that can.", nd_stamper_names),
 	ND_U64(P, depth, ND_M_COUNT, ND_SHOW_NONZERO, "depth", "Sends under way per flow asked; 0 is one."),
 	ND_ENUM(enum nd_payload, P, payload, ND_SHOW_TEXT, "payload", "What the payload is made of.", nd_payload_names),
 	ND_BOOL(P, verify, ND_SHOW_NONZERO, "verified", "Whether receivers compare each byte."),

@@ -68,7 +68,7 @@ enum nd_choice { ND_AUTO, ND_ON, ND_OFF, ND_CHOICE_MAX };
 enum nd_spacing { ND_SPACING_FIXED, ND_SPACING_UNIFORM, ND_SPACING_POISSON, ND_SPACING_MAX };
 
 /* Who says when a request went out and its answer came in: with KERNEL both. */
-enum nd_stamper { ND_STAMPER_PROGRAM, ND_STAMPER_KERNEL };
+enum nd_stamper { ND_STAMPER_PROGRAM, ND_STAMPER_KERNEL, ND_STAMPER_MAX };
 
 enum nd_af { ND_AF_ANY, ND_AF_IPV4, ND_AF_IPV6, ND_AF_MAX };
 
@@ -314,7 +314,7 @@ struct nd_plan {
 	 * receiver: the frame keeps what it finds in each. Never travel. */
 	bool keep_samples;
 	uint64_t sample_every;
-	enum nd_stamper stamper; /* of round trips, client; never travels */
+	enum nd_stamper stamper; /* of round trips, at both ends */
 	bool spread; /* client: source ports that follow one another; session picks them */
 	struct nd_find find;
 	struct nd_asked_load
@@ -391,8 +391,10 @@ unsigned nd_plan_workload_of(const struct nd_plan *plan, uint64_t flow);
 /* The part of a plan that travels to the peer and stands in a report. */
 extern const struct nd_table nd_plan_table, nd_workload_table, nd_size_table;
 extern const char *const nd_verb_names[],
-	*const nd_spacing_names[], *const nd_end_names[], *const nd_payload_names[],
-								  *const nd_af_names[],
-									  *const nd_choice_names[];
+	*const nd_spacing_names[], *const nd_stamper_names[],
+					   *const nd_end_names[],
+						   *const nd_payload_names[],
+							   *const nd_af_names[],
+								   *const nd_choice_names[];
 
 #endif

@@ -256,7 +256,41 @@ static void put_kernel(struct nd_str *out, const struct nd_latency *l)
 		     (unsigned long long)k->no_receive_stamp);
 	if (k->odd > 0)
 		nd_line_item(&line, ", ", "%llu in no order", (unsigned long long)k->odd);
-	nd_line_item(&line, "; ", "of the asking end alone");
+	nd_line_end(&line);
+}
+
+/* The answering end's part of the way, by its own stamps. */
+static void put_turns(struct nd_str *out, const struct nd_parted *k)
+{
+	const struct nd_turned *t = k ? k->server : NULL;
+	struct nd_line line = line_of(out, "Stamps there");
+
+	if (!k)
+		return;
+	if (t && has(&t->send)) {
+		const struct columns c = { .v = { &t->read, &t->turn, &t->send },
+					   .head = { "until read", "until turned", "until sent" },
+					   .n = 3 };
+
+		put_heads(out, "At server", &c);
+		put_figures(out, &c, MIN);
+		put_quantiles(out, &c);
+		put_figures(out, &c, MAX);
+		put_figures(out, &c, MEAN);
+	}
+	if (t) {
+		nd_line_item(&line, "", "%llu answers with both of the kernel's stamps",
+			     (unsigned long long)t->stamped);
+		nd_line_item(&line, ", ", "%llu whose request has none",
+			     (unsigned long long)t->no_receive_stamp);
+		nd_line_item(&line, ", ", "%llu that have none themselves",
+			     (unsigned long long)t->no_send_stamp);
+		if (t->odd > 0)
+			nd_line_item(&line, ", ", "%llu in no order", (unsigned long long)t->odd);
+	} else {
+		nd_line_item(&line, "", "none: %s",
+			     k->server_missing ? k->server_missing : "they were not told");
+	}
 	nd_line_end(&line);
 }
 
@@ -284,6 +318,7 @@ void nd_text_latency(struct nd_str *out, const struct nd_direction *d)
 		put_figures(out, &c, MEAN);
 	}
 	put_kernel(out, l);
+	put_turns(out, l->kernel);
 	put_requests(out, l);
 	put_ports(out, l);
 	put_schedule(out, d);

@@ -111,7 +111,20 @@ static void join_tcp(struct nd_direction *d, const struct nd_part *sender)
 	d->tcp.rtt_p99_us = told(sender->tcp.rtt_p99_us, sender->tcp.rtt_samples, 100);
 }
 
-static void join_round_trips(struct nd_direction *d, const struct nd_part *asker)
+/* What the end that answers says of its part, or why there is nothing. */
+static void join_turns(struct nd_parted *k, const struct nd_part *other)
+{
+	k->server = other ? other->turned : NULL;
+	k->server_missing =
+		k->server ? k->server->missing
+		: other   ? "the answering end tells no stamps: its version does not know of them"
+			  : "the answering end told no result";
+	if (k->server && k->server->missing)
+		k->server = NULL;
+}
+
+static void join_round_trips(struct nd_direction *d, const struct nd_part *asker,
+			     const struct nd_part *other)
 {
 	d->rtt_count = asker->rtt_count;
 	d->rtt_min_us = asker->rtt_min_us;
@@ -122,6 +135,8 @@ static void join_round_trips(struct nd_direction *d, const struct nd_part *asker
 	d->rtt_p999_us = told(asker->rtt_p999_us, asker->rtt_count, 1000);
 	d->rtt_max_us = asker->rtt_max_us;
 	d->latency = asker->latency;
+	if (d->latency && d->latency->kernel)
+		join_turns(d->latency->kernel, other);
 }
 
 static int join_steady(struct nd_direction *d)
@@ -171,7 +186,7 @@ static int join_direction(const struct nd_join *j)
 	if (j->rx && lossy(d))
 		d->jitter_us = j->rx->jitter_us;
 	if (j->tx && d->transactional)
-		join_round_trips(d, j->tx);
+		join_round_trips(d, j->tx, j->rx);
 	join_run(j);
 	r = lossy(d) ? nd_join_ledger(j) : 0;
 	if (lossy(d))

@@ -42,6 +42,22 @@ static const struct nd_field times_rows[] = {
 	ND_ROWS_END
 };
 
+static const struct nd_field turned_rows[] = {
+	ND_U64(struct nd_turned, stamped, ND_M_COUNT, 0, NULL, "Answers in the measured window with both stamps: the samples."),
+	ND_U64(struct nd_turned, no_send_stamp, ND_M_COUNT, 0, NULL, "Answers that have none themselves."),
+	ND_U64(struct nd_turned, no_receive_stamp, ND_M_COUNT, 0, NULL, "Answers whose request has no stamp."),
+	ND_U64(struct nd_turned, odd, ND_M_COUNT, 0, NULL, "Answers whose stamps are in no order: the wall clock was set."),
+	ND_STR(struct nd_turned, missing, 0, NULL, "Why there are no stamps; null: there are."),
+	ND_GROUP(struct nd_times, struct nd_turned, read, 0, NULL,
+	       "From a request being at the answering end's stack until its program had it: the stack, waking up, and copying.",
+	       &nd_times_table),
+	ND_GROUP(struct nd_times, struct nd_turned, turn, 0, NULL,
+	       "Until its call that sends the answer: the program.", &nd_times_table),
+	ND_GROUP(struct nd_times, struct nd_turned, send, 0, NULL,
+	       "Until the answer had left the stack for the device.", &nd_times_table),
+	ND_ROWS_END
+};
+
 static const struct nd_field parted_rows[] = {
 	ND_U64(K, stamped, ND_M_COUNT, 0, NULL, "Answers in the measured window with both stamps: the samples."),
 	ND_U64(K, no_send_stamp, ND_M_COUNT, 0, NULL, "Answers whose request has no stamp."),
@@ -54,6 +70,9 @@ static const struct nd_field parted_rows[] = {
 	       "Until its answer was at the stack: the device, the network, and the answering machine.", &nd_times_table),
 	ND_GROUP(struct nd_times, K, read, 0, NULL,
 	       "Until the program had it: the stack, waking up, and copying.", &nd_times_table),
+	ND_OPTGROUP(struct nd_turned, K, server, 0, NULL,
+	       "The answering end's part of the path, by stamps of its kernel; null: it does not tell.", &nd_turned_table),
+	ND_STR(K, server_missing, 0, NULL, "Why it does not tell; null: it does."),
 	ND_ROWS_END
 };
 
@@ -93,7 +112,7 @@ static const struct nd_field latency_rows[] = {
 	       "From the answer, or from a connection being there where nothing is asked, until its end came from the "
 	       "server, which closes first; count 0 where none is made in the test.", &nd_times_table),
 	ND_OPTGROUP(struct nd_parted, L, kernel, 0, NULL,
-	       "Service times in three by the kernel's stamps, of the asking end alone; null: they were not asked for.",
+	       "Service times in three by the kernel's stamps; null: they were not asked for.",
 	       &nd_parted_table),
 	ND_F64(L, near_40ms_ratio, ND_M_RATIO, 0, NULL,
 	       "Service times of 39 to 41 ms: what an acknowledgement that is held back costs."),
@@ -105,6 +124,9 @@ const struct nd_table nd_quantile_table = { .name = "quantile",
 					    .size = sizeof(Q),
 					    .rows = quantile_rows };
 const struct nd_table nd_times_table = { .name = "times", .size = sizeof(T), .rows = times_rows };
+const struct nd_table nd_turned_table = { .name = "turned",
+					  .size = sizeof(struct nd_turned),
+					  .rows = turned_rows };
 const struct nd_table nd_parted_table = { .name = "kernel",
 					  .size = sizeof(K),
 					  .rows = parted_rows };

@@ -442,6 +442,8 @@ int nd_collect_part(struct nd_run *r, unsigned lane, struct nd_arena *a, struct 
 	if (e == 0)
 		e = nd_collect_latency(r, lane, a, &ret->latency);
 	if (e == 0)
+		e = nd_collect_turns(r, lane, a, &ret->turned);
+	if (e == 0)
 		e = nd_collect_calls(r, lane, ret);
 	if (e < 0)
 		return nd_fail(err, e, "no memory for the results of %llu flows",

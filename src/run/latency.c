@@ -152,43 +152,57 @@ static int fill_part(const struct nd_run *r, unsigned lane, enum nd_part_of part
 	return e < 0 ? e : nd_times_from(&v, a, ret);
 }
 
+/* What all workers were told of stamps. */
+static struct nd_told told_of(const struct nd_run *r, unsigned lane)
+{
+	struct nd_told sum = { 0 };
+
+	for (uint32_t i = 0; i < r->worker_n; i++) {
+		const struct nd_told *t = &r->workers[i].io.told[lane];
+
+		sum.no_tx_stamp += t->no_tx_stamp;
+		sum.no_rx_stamp += t->no_rx_stamp;
+		sum.odd_stamps += t->odd_stamps;
+		if (t->stamps_refused)
+			sum.stamps_refused = t->stamps_refused;
+	}
+	return sum;
+}
+
 /* The sentence for what the kernel did not tell. */
-static int say_missing(struct nd_parted *k, int refused, struct nd_arena *a)
+static int say_missing(const char **ret, uint64_t stamped, const struct nd_told *t,
+		       const char *nothing, struct nd_arena *a)
 {
 	char words[64];
 
-	if (k->stamped > 0 && !refused)
+	if (stamped > 0 && !t->stamps_refused)
 		return 0;
-	if (refused)
-		k->missing = nd_arena_printf(a, "the kernel refused its stamps: %s",
-					     nd_strerror(refused, words, sizeof(words)));
-	else if (k->no_send_stamp + k->no_receive_stamp + k->odd > 0)
-		k->missing = "the kernel, or the driver of the interface, gave no stamps";
+	if (t->stamps_refused)
+		*ret = nd_arena_printf(a, "the kernel refused its stamps: %s",
+				       nd_strerror(t->stamps_refused, words, sizeof(words)));
+	else if (t->no_tx_stamp + t->no_rx_stamp + t->odd_stamps > 0)
+		*ret = "the kernel, or the driver of the interface, gave no stamps";
 	else
-		k->missing = "no answer came in the measured window";
-	return k->missing ? 0 : -ENOMEM;
+		*ret = nothing;
+	return *ret ? 0 : -ENOMEM;
 }
 
 /* Round trips in three, where they were asked for. */
 static int fill_kernel(const struct nd_run *r, unsigned lane, struct nd_arena *a,
 		       struct nd_latency *l)
 {
+	const struct nd_told told = told_of(r, lane);
 	struct nd_parted *k;
-	int refused = 0, e;
+	int e;
 
 	if (r->cfg.plan->stamper != ND_STAMPER_KERNEL)
 		return 0;
 	k = nd_arena_alloc(a, 1, sizeof(*k));
 	if (!k)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->worker_n; i++) {
-		const struct nd_told *t = &r->workers[i].io.told[lane];
-
-		k->no_send_stamp += t->no_tx_stamp;
-		k->no_receive_stamp += t->no_rx_stamp;
-		k->odd += t->odd_stamps;
-		refused = t->stamps_refused ? t->stamps_refused : refused;
-	}
+	k->no_send_stamp = told.no_tx_stamp;
+	k->no_receive_stamp = told.no_rx_stamp;
+	k->odd = told.odd_stamps;
 	e = fill_part(r, lane, ND_PART_SEND, a, &k->send);
 	if (e == 0)
 		e = fill_part(r, lane, ND_PART_PATH, a, &k->path);
@@ -196,7 +210,37 @@ static int fill_kernel(const struct nd_run *r, unsigned lane, struct nd_arena *a
 		e = fill_part(r, lane, ND_PART_READ, a, &k->read);
 	k->stamped = k->send.count;
 	l->kernel = k;
-	return e < 0 ? e : say_missing(k, refused, a);
+	return e < 0 ? e
+		     : say_missing(&k->missing, k->stamped, &told,
+				   "no answer came in the measured window", a);
+}
+
+int nd_collect_turns(const struct nd_run *r, unsigned lane, struct nd_arena *a,
+		     struct nd_turned **ret)
+{
+	const struct nd_told told = told_of(r, lane);
+	struct nd_turned *k;
+	int e;
+
+	*ret = NULL;
+	if (r->cfg.plan->stamper != ND_STAMPER_KERNEL || !r->lanes[lane].load->round_trips ||
+	    nd_is_active(r, lane))
+		return 0;
+	*ret = k = nd_arena_alloc(a, 1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->no_send_stamp = told.no_tx_stamp;
+	k->no_receive_stamp = told.no_rx_stamp;
+	k->odd = told.odd_stamps;
+	e = fill_part(r, lane, ND_PART_READ, a, &k->read);
+	if (e == 0)
+		e = fill_part(r, lane, ND_PART_TURN, a, &k->turn);
+	if (e == 0)
+		e = fill_part(r, lane, ND_PART_SEND, a, &k->send);
+	k->stamped = k->send.count;
+	return e < 0 ? e
+		     : say_missing(&k->missing, k->stamped, &told,
+				   "no stamp of an answer came in the measured window", a);
 }
 
 int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a,

@@ -52,6 +52,10 @@ static int open_hists(struct nd_worker *w, unsigned i)
 	w->io.rtt[i] = w->rtt_rest[i];
 	if (asks)
 		return open_times(w, i);
+	for (unsigned k = 0; !active && lane->load->round_trips && k < ND_PARTS; k++)
+		if (w->run->cfg.plan->stamper == ND_STAMPER_KERNEL &&
+		    nd_hist_new(&w->stamped[i][k]) < 0)
+			return -ENOMEM;
 	if (active && nd_is_datagram(lane) &&
 	    (nd_hist_new(&w->gap[i]) < 0 || nd_hist_new(&w->burst[i]) < 0))
 		return -ENOMEM;

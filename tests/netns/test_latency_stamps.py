@@ -3,7 +3,9 @@
 
 import json
 import os
+import signal
 import sys
+import time
 
 import pytest
 
@@ -11,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from kit import net as kitnet  # noqa: E402
 
 PARTS = ("send", "path", "read")
+THERE = ("read", "turn", "send")
 
 
 def ask(netdyno, host, server, *args, ip=None):
@@ -46,6 +49,38 @@ def test_parts_add_up(pair, netdyno, way, args):
         assert mean == pytest.approx(times["service"]["mean_us"], rel=1e-6)
 
 
+@pytest.mark.parametrize("args", [(), ("-u",), ("-u", "-q", "4", "-P", "3"), ("-r", "900,70000", "-P", "2", "-T", "2")],
+                         ids=["tcp", "udp", "many", "sizes"])
+def test_server_tells_its_part(pair, netdyno, args):
+    """It is a part of the way, and there are as many as answers, but for those at the edges of both windows."""
+    _, times, kernel = ask(netdyno, pair.a, pair.server, *args)
+    there = kernel["server"]
+    assert there and kernel["server_missing"] is None and there["missing"] is None and there["odd"] == 0
+    assert all(there[p]["count"] == there["stamped"] > 0 for p in THERE)
+    count = there["stamped"] + missing(there)
+    assert count == pytest.approx(times["service"]["count"], rel=0.1 * kitnet.slow(), abs=100)
+    assert all(there[p]["min_us"] > 0 for p in THERE)
+    if not missing(kernel) + missing(there) and "many" not in args:
+        assert sum(there[p]["min_us"] for p in THERE) <= kernel["path"]["max_us"]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("kind", [(), ("-u",)], ids=["tcp", "udp"])
+def test_stopped_server_is_seen_there(pair, netdyno, kind):
+    """What it did not read while it stood still is its own time, not the network's."""
+    proc = pair.a.spawn([netdyno, "latency", pair.server.host.ip4, "-p", pair.server.port, "-t", "2s", "--warmup", "0.3s",
+                         "--timestamps", "kernel", *kind, "--rate", "100", "-o", "json", "--json-lines"])
+    proc.wait_line("[Ii]nterval.*measure", 20 * kitnet.slow(), "stdout")
+    pair.server.send_signal(signal.SIGSTOP)
+    time.sleep(0.3) # it is to stand still for so long
+    pair.server.send_signal(signal.SIGCONT)
+    assert proc.wait(30.0 * kitnet.slow()) == 0, proc.stderr
+    kernel = json.loads(proc.stdout.splitlines()[-1])["directions"][0]["latency"]["kernel"]
+    assert kernel["server"]["read"]["max_us"] >= 250e3
+    assert kernel["server"]["send"]["max_us"] < 250e3
+    assert kernel["path"]["max_us"] >= kernel["server"]["read"]["max_us"]
+
+
 @pytest.mark.parametrize("kind", [(), ("-u",)], ids=["tcp", "udp"])
 def test_schedule(pair, netdyno, kind):
     _, times, kernel = ask(netdyno, pair.a, pair.server, *kind, "--rate", "500", "-P", "2")
@@ -71,7 +106,7 @@ def test_text_and_load(pair, netdyno):
     done = pair.a.run([netdyno, "latency", pair.server.host.ip4, "-p", pair.server.port, "-t", "1s", "--warmup", "0s",
                        "--timestamps", "kernel"], timeout=30 * kitnet.slow())
     assert done.returncode == 0, done.stderr
-    for words in ("until sent", "on the way", "until read", "of the kernel's stamps", "of the asking end alone"):
+    for words in ("until sent", "on the way", "until read", "of the kernel's stamps", "At server", "until turned"):
         assert words in done.stdout, done.stdout
 
 
@@ -84,6 +119,7 @@ def test_no_stamps(pair, netdyno):
         pytest.skip("this kernel stamps MPTCP")
     assert missing(kernel) == times["service"]["count"] > 0
     assert "no stamps" in kernel["missing"]
+    assert kernel["server"] is None and kernel["server_missing"]
     assert all(kernel[p]["count"] == 0 and kernel[p]["mean_us"] is None for p in PARTS)
     said = {w["key"]: w["sentence"] for w in report["warnings"]}
     assert kernel["missing"] in said["stamps_missing"]

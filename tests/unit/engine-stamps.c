@@ -165,14 +165,15 @@ static uint64_t ask(const struct ask_case *c)
 	assert_int_equal(nd_hist_read(service, &whole), 0);
 	for (unsigned k = 0; k < ND_PARTS; k++) {
 		assert_int_equal(nd_hist_read(r.io.stamped[0][k], &v), 0);
-		assert_int_equal(v.count + missing, 200);
+		/* both ends are in one worker here: a round trip, and the answering end's part of it */
+		assert_int_equal(v.count + missing, v.count ? 400 : 200);
 		stamped = v.count;
 		sum += v.sum_ns;
 		nd_hist_view_done(&v);
 	}
-	assert_true(sum <= whole.sum_ns);
+	assert_true(sum <= 2 * whole.sum_ns);
 	if (missing == 0)
-		assert_int_equal(sum, whole.sum_ns);
+		assert_true(sum > whole.sum_ns);
 	nd_hist_view_done(&whole);
 	nd_hist_free(service);
 	for (unsigned k = 0; k < ND_PARTS; k++)

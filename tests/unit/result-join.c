@@ -284,6 +284,44 @@ static void test_firewall(void **state)
 	}
 }
 
+/* The end that answers tells its part of round trips, or does not. */
+static void test_turns(void **state)
+{
+	static const struct {
+		bool told, has_stamps;
+		const char *missing;
+	} rows[] = {
+		{ true, true, NULL },
+		{ true, false, "no stamps" },
+		{ false, false,
+		  "the answering end tells no stamps: its version does not know of them" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_parted kernel = { .stamped = 5 };
+		struct nd_latency latency = { .kernel = &kernel };
+		struct nd_turned turned = { .stamped = 4,
+					    .missing = rows[i].has_stamps ? NULL : "no stamps" };
+		const struct nd_direction *d;
+		struct nd_result r;
+
+		fix_make(&fix_rr, &r);
+		part_of(r.client, 0)->latency = &latency;
+		part_of(r.server, 0)->turned = rows[i].told ? &turned : NULL;
+		d = join(&fix_rr, &r);
+		assert_ptr_equal(d->latency, &latency);
+		assert_ptr_equal(kernel.server, rows[i].has_stamps ? &turned : NULL);
+		if (rows[i].missing)
+			assert_string_equal(kernel.server_missing, rows[i].missing);
+		else
+			assert_null(kernel.server_missing);
+		part_of(r.client, 0)->latency = NULL;
+		part_of(r.server, 0)->turned = NULL;
+		nd_result_done(&r);
+	}
+}
+
 static void test_transactions(void **state)
 {
 	const struct nd_direction *d;
@@ -721,25 +759,16 @@ static void test_too_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_quantiles),
-		cmocka_unit_test(test_start),
-		cmocka_unit_test(test_stream),
-		cmocka_unit_test(test_counted_cycles),
-		cmocka_unit_test(test_both_directions),
-		cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_unplaced),
-		cmocka_unit_test(test_transactions),
-		cmocka_unit_test(test_firewall),
-		cmocka_unit_test(test_same_host),
-		cmocka_unit_test(test_machine_told_once),
-		cmocka_unit_test(test_lost_peer),
-		cmocka_unit_test(test_lost_peer_had_told),
-		cmocka_unit_test(test_no_window),
-		cmocka_unit_test(test_nobody),
-		cmocka_unit_test(test_ragged_rows),
-		cmocka_unit_test(test_warnings),
-		cmocka_unit_test(test_good_run),
-		cmocka_unit_test(test_meant_skew),
+		cmocka_unit_test(test_quantiles),       cmocka_unit_test(test_start),
+		cmocka_unit_test(test_stream),          cmocka_unit_test(test_counted_cycles),
+		cmocka_unit_test(test_both_directions), cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_unplaced),        cmocka_unit_test(test_transactions),
+		cmocka_unit_test(test_turns),           cmocka_unit_test(test_firewall),
+		cmocka_unit_test(test_same_host),       cmocka_unit_test(test_machine_told_once),
+		cmocka_unit_test(test_lost_peer),       cmocka_unit_test(test_lost_peer_had_told),
+		cmocka_unit_test(test_no_window),       cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_ragged_rows),     cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_good_run),        cmocka_unit_test(test_meant_skew),
 		cmocka_unit_test(test_too_many),
 	};
 

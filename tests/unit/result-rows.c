@@ -38,6 +38,7 @@ static const struct {
 	{ &nd_result_table, offsetof(struct nd_result, samples), 2 * sizeof(void *) }, /* theirs, too */
 	{ &nd_part_table, offsetof(struct nd_part, last), sizeof(struct nd_tcp_last) }, /* stays at this end */
 	{ &nd_latency_table, offsetof(struct nd_latency, service_hist), 2 * sizeof(struct nd_hist_view) }, /* for exports */
+	{ &nd_latency_table, offsetof(struct nd_latency, waits), sizeof(uint64_t) }, /* for one writer */
 };
 
 /* clang-format on */
