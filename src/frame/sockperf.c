@@ -241,9 +241,12 @@ static void take_tale(struct nd_frame_state *s, const uint8_t *at)
 {
 	struct own *own = s->own;
 	uint64_t messages = get_u64(at + HEADER_BYTES);
+	struct nd_sample_counts c;
 
 	s->next = number_of(at) + 1;
-	if (own->was_told || number_of(at) == 0 || messages == ND_UNKNOWN)
+	nd_samples_counts(s->samples, &c);
+	/* more than was sent: of somebody else's before, whose port this is now */
+	if (own->was_told || number_of(at) == 0 || messages == ND_UNKNOWN || messages > c.sent)
 		return;
 	own->was_told = true;
 	nd_samples_tell(s->samples, messages, get_u64(at + HEADER_BYTES + 8),

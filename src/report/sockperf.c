@@ -49,6 +49,7 @@ static void count_samples(struct nd_sprep *f)
 		f->sent += c.sent;
 		f->missed += c.missed;
 		f->told += c.told;
+		f->told_sent += c.told ? c.sent : 0;
 		f->there += c.there;
 		f->there_bytes += c.there_bytes;
 		f->there_ns = ND_MAX(f->there_ns, c.there_ns);
@@ -351,17 +352,22 @@ static uint64_t flows_of(const struct nd_sprep *f)
 /* What arrived is known where the server is one of ours and tells of every flow. */
 static void put_receiver(const struct nd_sprep *f, struct nd_str *out)
 {
-	uint64_t flows = flows_of(f);
+	uint64_t flows = flows_of(f), sent = f->told < flows ? f->told_sent : f->sent;
 	double seconds = (double)f->there_ns / (double)ND_NS_PER_S;
-	uint64_t lost = f->sent > f->there ? f->sent - f->there : 0;
+	uint64_t lost = sent > f->there ? sent - f->there : 0;
 
-	if (f->told == 0 || f->told < flows || nd_face_bool(&f->face, "coloured"))
+	/* what a part of a log's flows sent is not known */
+	if (f->told == 0 || (f->told < flows && flows > f->r->samples_n) ||
+	    nd_face_bool(&f->face, "coloured"))
 		return;
-	nd_str_addf(out, "sockperf: Receiver: %llu of %llu messages arrived; %llu lost",
-		    (unsigned long long)f->there, (unsigned long long)f->sent,
-		    (unsigned long long)lost);
-	if (f->sent > 0)
-		nd_str_addf(out, " (%.3f %%)", 100.0 * (double)lost / (double)f->sent);
+	nd_str_add(out, "sockperf: Receiver: ");
+	if (f->told < flows)
+		nd_str_addf(out, "told of %llu of %llu flows: ", (unsigned long long)f->told,
+			    (unsigned long long)flows);
+	nd_str_addf(out, "%llu of %llu messages arrived; %llu lost", (unsigned long long)f->there,
+		    (unsigned long long)sent, (unsigned long long)lost);
+	if (sent > 0)
+		nd_str_addf(out, " (%.3f %%)", 100.0 * (double)lost / (double)sent);
 	nd_str_add(out, "\n");
 	if (seconds > 0)
 		nd_str_addf(

@@ -62,7 +62,8 @@ struct nd_sender *nd_senders_of(struct nd_senders *s, const uint8_t key[ND_SENDE
 			oldest = &set[i];
 	}
 	if (!oldest->used || memcmp(oldest->key, key, ND_SENDER_KEY) != 0) {
-		*oldest = (struct nd_sender){ 0 };
+		/* where nobody has been forgotten yet it is new: what follows is all of it */
+		*oldest = (struct nd_sender){ .has_begun = !oldest->used };
 		memcpy(oldest->key, key, ND_SENDER_KEY);
 	}
 	oldest->used = s->clock;

@@ -12,7 +12,7 @@
 
 struct nd_sender {
 	uint8_t key[ND_SENDER_KEY];
-	bool has_begun; /* it said so: the counts are all of what it sent since */
+	bool has_begun; /* it said so, or is new: the counts are all of what it sent since */
 	uint64_t messages, bytes;
 	uint64_t first_ns, last_ns; /* of what is counted; 0: nothing yet */
 	uint64_t used;              /* the table's clock */

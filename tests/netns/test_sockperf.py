@@ -364,6 +364,18 @@ def test_servers_are_told_apart(net, netdyno, tmp_path, mode):
         assert len(pieces[3 + 2 * k].splitlines()) == n[k] + 1
 
 
+@pytest.mark.plain
+def test_a_flood_from_many_is_told(net, netdyno, serve):
+    """Though what its clients ask before they begin may be lost in it."""
+    port, _ = serve()
+    proc = net.a.spawn([netdyno, "sockperf", "tp", "-i", net.b.ip4, "-p", port, "--threads", "32", "-t", "1"])
+    ended(proc, within=20.0)
+    found = re.search(r"Receiver: (?:told of (\d+) of 32 flows: )?(\d+) of (\d+) messages arrived; (\d+) lost", proc.stdout)
+    assert found, proc.stdout
+    there, sent, lost = (int(found[k]) for k in (2, 3, 4))
+    assert 0 < there == sent - lost and (found[1] or sent == number(r"Total of (\d+) messages", proc.stdout))
+
+
 def test_pieces_of_a_stream_are_no_messages(net, serve):
     """Nor is what does not come from a client."""
     port, server = serve("--tcp")
