@@ -10,6 +10,7 @@
 #define ND_SP_TAIL_NS (50 * ND_NS_PER_MS)
 #define ND_SP_SKIP_N  8000u /* messages, of a test by number */
 #define ND_SP_TAIL_N  1000u
+#define ND_SP_PURPLE  "2;35" /* of what is to be seen first */
 
 #define ND_SP_NO_ANSWER "sockperf: No messages were received from the server. Is the server down?\n"
 
@@ -54,6 +55,10 @@ bool nd_sprep_next(struct nd_sprep *f);
 void nd_sprep_total(const struct nd_sprep *f, struct nd_str *out);
 /** nd_sprep_statistics() - a server's lines to MIN. @in_log: without the summary line. */
 void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *out);
+/** nd_sprep_throughput() - what was sent, and what of it arrived. */
+void nd_sprep_throughput(const struct nd_sprep *f, struct nd_str *out);
+/** nd_sprep_rate() - a line where a schedule was never ahead of time. */
+void nd_sprep_rate(const struct nd_sprep *f, struct nd_str *out);
 /** nd_sprep_log() - the full log, streamed. Return: 0, negative errno with @err. */
 ND_MUST_CHECK int nd_sprep_log(const struct nd_sprep *f, const char *name, struct nd_err *err);
 /** nd_sprep_histogram() - bars behind the statistics (@in_log: as rows of the log). */

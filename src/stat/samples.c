@@ -195,18 +195,16 @@ bool nd_samples_answer(struct nd_samples *s, uint64_t number, uint64_t now_ns)
 bool nd_samples_answer_by(struct nd_samples *s, const uint8_t *key, uint64_t number,
 			  uint64_t now_ns)
 {
-	struct nd_samples *at = s;
-
-	for (; key && s->next && at; at = at->next) {
+	if (!key || !s->next)
+		return nd_samples_answer(s, number, now_ns);
+	for (struct nd_samples *at = s; at; at = at->next) {
 		if (!at->is_known) {
 			memcpy(at->key, key, sizeof(at->key));
 			at->is_known = true;
 		}
 		if (!memcmp(at->key, key, sizeof(at->key)))
-			break;
+			return nd_samples_answer(at, number, now_ns);
 	}
-	if (at)
-		return nd_samples_answer(at, number, now_ns);
 	s->alien++;
 	return false;
 }
