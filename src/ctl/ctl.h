@@ -15,6 +15,7 @@ struct nd_loop;
 struct nd_watch; /* a descriptor in the loop */
 struct nd_timer;
 
+/* Everything here belongs to the main thread. What returns int: 0, or negative errno. */
 ND_MUST_CHECK int nd_loop_new(struct nd_loop **ret, struct nd_err *err);
 void nd_loop_free(struct nd_loop *l); /* after everything that was made with it */
 /** nd_loop_run() - until nd_loop_quit(). Callbacks may add and remove anything, themselves included. */

@@ -136,6 +136,7 @@ struct nd_pace {
 	double rest_ns;     /* what next_ns cannot hold: slow error would add up */
 };
 
+/** nd_pace_init() - nothing is due yet. @bytes_per_s: 0 is unlimited. */
 void nd_pace_init(struct nd_pace *p, double bytes_per_s, uint64_t slack_ns);
 /** nd_pace_take() - intended instant of a message of @bytes; moves the schedule on. */
 uint64_t nd_pace_take(struct nd_pace *p, uint64_t bytes, uint64_t now_ns);

@@ -43,7 +43,13 @@ const struct nd_transport *nd_transport_at(size_t n); /* registry order, NULL be
 const struct nd_transport *nd_transport_find(const char *name);
 const char *nd_transport_names(size_t n, const char **ret_help);
 
-/* Addresses. Main thread; nd_addr_resolve may block in the resolver. */
+/* Addresses. */
+/**
+ * nd_addr_resolve() - addresses of a host, all with one port. Main thread; may block in the resolver.
+ * @host: a name or an address, brackets allowed; @passive: NULL, "" and "*" too, for all addresses of this machine.
+ * @port: 0..65535. @ret: at most @room (1 or more) of them, in the resolver's order; @ret_n: how many, at least 1.
+ * Return: 0, or negative errno with a sentence that names the host.
+ */
 ND_MUST_CHECK int nd_addr_resolve(const char *host, uint64_t port, enum nd_af af, bool passive,
 				  struct nd_addr *ret, size_t room, size_t *ret_n,
 				  struct nd_err *err);
@@ -61,6 +67,7 @@ struct nd_cidr {
 	unsigned bits;
 };
 
+/** nd_cidr_parse() - "192.0.2.0/24", "2001:db8::/32", or one address; bits behind the prefix are cleared. -EINVAL. */
 ND_MUST_CHECK int nd_cidr_parse(const char *text, struct nd_cidr *ret, struct nd_err *err);
 bool nd_cidr_holds(const struct nd_cidr *c, const struct nd_addr *a);
 
@@ -97,8 +104,8 @@ ND_MUST_CHECK int nd_listen_group(const struct nd_transport *t, const struct nd_
 /** nd_listens_apart() - does the socket share its port, but not its queue? */
 bool nd_listens_apart(int fd);
 
-/** nd_open() - a socket that does not block (but for .blocks of @o), prepared, bound to @from (port 0 chosen at connect; NULL: none) or to
- * device @dev, connect started. Return: 0 connected, 1 under way (poll for writing, then
+/** nd_open() - a socket that does not block (but for .blocks of @o), prepared, bound to @from (port 0: chosen at
+ * connect; NULL: none) or to device @dev, connect started. Return: 0 connected, 1 under way (poll for writing, then
  * nd_open_result()), negative errno. Any thread. */
 int nd_open(const struct nd_transport *t, const struct nd_sockopts *o, const struct nd_addr *to,
 	    const struct nd_addr *from, const char *dev, int *ret_fd, struct nd_err *err);

@@ -22,6 +22,7 @@ struct nd_seq {
 	bool has_transit;
 };
 
+/** nd_seq_take() - what datagram number @seq (from 0 on) is, seen from those before it. One thread. */
 enum nd_seq_kind nd_seq_take(struct nd_seq *s, uint64_t seq);
 /** nd_seq_run() - the @n numbers from s->next on, each once and in order: all are ND_SEQ_NEW. */
 void nd_seq_run(struct nd_seq *s, uint64_t n);
