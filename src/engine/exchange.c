@@ -88,8 +88,10 @@ static bool stands_before_one(const struct nd_flow *f, const struct nd_cycle *c)
 static bool begin(const struct nd_io *io, struct nd_flow *f, struct exchange *x)
 {
 	const struct nd_lane *l = nd_lane_of(io, f);
-	bool waits = l->load->repeats && nd_io_may_wait(io, f);
+	bool waits = nd_io_may_wait(io, f);
 
+	if (!l->load->repeats)
+		return false;
 	*x = (struct exchange){ .take = l->frame->take ? l->frame : NULL };
 	if (io->quit || !(waits || io->spins) || !l->load->repeats(f->load, &x->bytes) ||
 	    !stands_before_one(f, &x->bytes))
