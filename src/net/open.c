@@ -5,12 +5,12 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/num.h"
 #include "net/int.h"
 
 #define BACKLOG        4096 /* the kernel takes the smaller of this and net.core.somaxconn */
@@ -80,12 +80,12 @@ int nd_listen(const struct nd_transport *t, const struct nd_addr *at, bool v6onl
 uint64_t nd_listen_queue(void)
 {
 	nd_auto_free char *text = NULL;
-	uint64_t most;
+	uint64_t most = 0;
 	size_t n;
 
-	if (nd_read_file(SOMAXCONN_PATH, 64, &text, &n, NULL) < 0)
+	if (nd_read_file(SOMAXCONN_PATH, 64, &text, &n, NULL) < 0 ||
+	    nd_parse_prefix_u64(text, &most) == 0)
 		return 0;
-	most = strtoull(text, NULL, 10);
 	return ND_MIN(most, (uint64_t)BACKLOG);
 }
 

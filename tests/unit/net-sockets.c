@@ -19,6 +19,7 @@
 /* clang-format on */
 
 #include "base/fd.h"
+#include "base/num.h"
 #include "net/int.h"
 
 #define PATIENCE_MS 5000
@@ -575,6 +576,18 @@ static void finds_by_name(void **state)
 	assert_null(nd_transport_names(99, NULL));
 }
 
+static void knows_how_many_may_wait(void **state)
+{
+	nd_auto_free char *text = NULL;
+	uint64_t most = 0;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(nd_read_file("/proc/sys/net/core/somaxconn", 64, &text, &n, NULL), 0);
+	assert_true(nd_parse_prefix_u64(text, &most) > 0);
+	assert_int_equal(nd_listen_queue(), most < 4096 ? most : 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -594,6 +607,7 @@ int main(void)
 		cmocka_unit_test(tells_path_datagram),
 		cmocka_unit_test(raises_fd_limit),
 		cmocka_unit_test(finds_by_name),
+		cmocka_unit_test(knows_how_many_may_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
