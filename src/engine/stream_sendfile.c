@@ -78,8 +78,7 @@ static int send_file(struct nd_io *io, struct nd_flow *f)
 	} while (r < 0 && nd_call_again(io->send_waits));
 	code = errno;
 	io->now_ns = nd_now_ns();
-	return r < 0 ? nd_stream_refused(io, f, code) :
-		       nd_stream_sent(io, f, (size_t)r, (size_t)r);
+	return r < 0 ? nd_stream_refused(io, f, code) : nd_stream_sent(io, f, (size_t)r, (size_t)r);
 }
 
 const struct nd_xfer nd_xfer_stream_sendfile = {

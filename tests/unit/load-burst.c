@@ -330,16 +330,11 @@ static void says_what_repeats(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ping_pong),
-		cmocka_unit_test(waits_for_all_servers),
-		cmocka_unit_test(says_what_repeats),
-		cmocka_unit_test(streams_go_one_by_one),
-		cmocka_unit_test(schedule_is_kept),
-		cmocka_unit_test(counts_messages),
-		cmocka_unit_test(plays_back),
-		cmocka_unit_test(echoes),
-		cmocka_unit_test(warms_up_and_skips),
-		cmocka_unit_test(takes_turns),
+		cmocka_unit_test(ping_pong),          cmocka_unit_test(waits_for_all_servers),
+		cmocka_unit_test(says_what_repeats),  cmocka_unit_test(streams_go_one_by_one),
+		cmocka_unit_test(schedule_is_kept),   cmocka_unit_test(counts_messages),
+		cmocka_unit_test(plays_back),         cmocka_unit_test(echoes),
+		cmocka_unit_test(warms_up_and_skips), cmocka_unit_test(takes_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
