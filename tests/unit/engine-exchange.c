@@ -71,6 +71,8 @@ static void *run_end(void *arg)
 	r->io.flow_count = 1;
 	code = rig_engine(r->engine)->open(&r->io, NULL);
 	if (code == 0) {
+		r->start_ns = nd_now_ns();
+		r->io.edge_ns = r->start_ns + 200 * ND_NS_PER_MS;
 		nd_flow_begin(&r->io, &r->flows[0], r->start_ns);
 		code = rig_engine(r->engine)->run(&r->io, NULL);
 	}
@@ -111,10 +113,13 @@ static const struct pair_case pair_cases[] = {
 
 /* clang-format on */
 
-/* Datagrams end with the run: nobody says that there will be no more. */
-static void end_soon(struct rig *r, uint64_t now_ns)
+static bool has_asked; /* the asking end is done */
+
+/* Of datagrams nobody says that there will be no more. */
+static void ends_with_other(struct rig *r, uint64_t now_ns)
 {
-	if (r->io.stop_sending && now_ns >= r->start_ns + 400 * ND_NS_PER_MS)
+	(void)now_ns;
+	if (__atomic_load_n(&has_asked, __ATOMIC_ACQUIRE) && rig_datagram(r))
 		r->io.quit = true;
 }
 
@@ -142,9 +147,10 @@ static void run_pair(struct rig *a, struct rig *b, bool samples)
 	}
 	a->start_ns = b->start_ns = nd_now_ns();
 	a->deadline_ns = b->deadline_ns = a->start_ns + RIG_PATIENCE_NS;
-	a->io.edge_ns = b->io.edge_ns = a->start_ns + 200 * ND_NS_PER_MS;
+	__atomic_store_n(&has_asked, false, __ATOMIC_RELEASE);
 	assert_int_equal(pthread_create(&other, NULL, run_end, b), 0);
 	assert_null(run_end(a));
+	__atomic_store_n(&has_asked, true, __ATOMIC_RELEASE);
 	assert_int_equal(pthread_join(other, &result), 0);
 	assert_null(result);
 	assert_false(a->late || b->late);
@@ -207,7 +213,6 @@ static void pairs_add_up(void **state)
 				 .transport = c->transport,
 				 .pairs = 1,
 				 .wait = nd_wait_find(c->wait),
-				 .on_edge = end_soon,
 				 .run_ns = ND_NS_PER_MS },
 			   b = a;
 		struct nd_load asking = asks_as(c->load),
@@ -219,6 +224,7 @@ static void pairs_add_up(void **state)
 		b.rx_name = c->echo ? "echo" : NULL;
 		a.machine = &asking;
 		b.machine = &answering;
+		b.on_edge = ends_with_other;
 		asks_heard = answers_heard = 0;
 		assert_int_equal(nd_hist_new(&a.times), 0);
 		run_pair(&a, &b, c->echo);
@@ -255,10 +261,11 @@ static void *play_peer(void *arg)
 	uint8_t now[64], before[64] = { 0 }, other[64];
 	const uint64_t end = EVERY * DEEDS * ROUNDS;
 
-	for (p->asked = 0; p->asked <= end;) {
+	for (uint64_t k = 1; k <= end + 1; k++) {
 		ssize_t n = recv(p->fd, now, sizeof(now), 0);
-		uint64_t k = ++p->asked, deed = k % EVERY ? DEEDS : k / EVERY % DEEDS;
+		uint64_t deed = k % EVERY ? DEEDS : k / EVERY % DEEDS;
 
+		__atomic_store_n(&p->asked, k, __ATOMIC_RELEASE);
 		if (n < 14 || p->broken) {
 			p->broken = true;
 			break;
@@ -323,7 +330,6 @@ static void stands_odd_answers(void **state)
 	played = &p;
 	r.start_ns = nd_now_ns();
 	r.deadline_ns = r.start_ns + RIG_PATIENCE_NS;
-	r.io.edge_ns = r.start_ns + 200 * ND_NS_PER_MS;
 	assert_int_equal(pthread_create(&other, NULL, play_peer, &p), 0);
 	assert_null(run_end(&r));
 	assert_int_equal(pthread_join(other, NULL), 0);
