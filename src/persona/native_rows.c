@@ -73,10 +73,11 @@ static const struct nd_opt flow_rows[] = {
 
 static const struct nd_opt connect_flow_rows[] = {
 	{ .letter = 'P', .name = "flows", .type = ND_OPT_NUMBER, .unit = ND_UNIT_COUNT,
-	  AT(uint64_t, ask.flows), .min = 1, .max = ND_MAX_FLOWS, .preset = "8",
+	  AT(uint64_t, ask.flows), GIVEN(ask.has_flows), .min = 1, .max = ND_MAX_FLOWS, .preset = "8",
 	  .common = true, .help = "connections at a time",
 	  .more = "Several keep both ends busy while packets are on their way. Their phases hold the time for which they wait "
-		  "for each other: -P 1 tells what one takes that is alone." },
+		  "for each other: -P 1 tells what one takes that is alone. Unless told, they are not more than -n, nor "
+		  "fewer than -T." },
 	{ 0 }
 };
 

@@ -255,6 +255,16 @@ static void derive_output(struct nd_plan *plan)
 		plan->out.format = "text";
 }
 
+static void derive_connect(struct nd_plan *plan)
+{
+	plan->ask.shape = plan->ask.only ? "cc" : "crr";
+	if (plan->ask.has_flows)
+		return;
+	plan->ask.flows = ND_MAX(plan->ask.flows, plan->threads);
+	if (plan->ask.total_ops)
+		plan->ask.flows = ND_MIN(plan->ask.flows, plan->ask.total_ops);
+}
+
 int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 {
 	int r;
@@ -271,7 +281,7 @@ int nd_plan_derive(struct nd_plan *plan, struct nd_err *err)
 	if (plan->verb == ND_VERB_PACKETS)
 		derive_packets(plan);
 	if (plan->verb == ND_VERB_CONNECT)
-		plan->ask.shape = plan->ask.only ? "cc" : "crr";
+		derive_connect(plan);
 	if (plan->verb == ND_VERB_LATENCY)
 		derive_latency(plan);
 	derive_times(plan);

@@ -280,7 +280,7 @@ struct nd_plan {
 		bool udp, reverse, bidir, ipv4, ipv6, max, spin;
 		bool has_message_bytes, has_warmup, has_time, has_interval, has_request;
 		bool has_payload, has_format, has_trial, has_outstanding, has_arrival, nagle, only;
-		bool has_group_wait;
+		bool has_group_wait, has_flows;
 		const char *shape; /* loads.def */
 	} ask;
 
