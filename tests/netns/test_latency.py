@@ -335,9 +335,8 @@ def test_on_one_machine_each_cpu_has_its_connections(lab, serve, netdyno, args):
         with pytest.raises(OSError):
             other.bind((net.b.ip4, int(server.port) + 1))
             other.listen()
-    report = end_of(client)
-    assert report["directions"][0]["latency"]["answered"] > 0 and report["directions"][0]["failed_flows"] == 0
-    assert listening(net.b, int(server.port) + 1) == 0
+    assert end_of(client)["directions"][0]["latency"]["answered"] > 0
+    kitnet.poll("the port is closed", lambda: listening(net.b, int(server.port) + 1) == 0, 20 * kitnet.slow())
 
 
 def test_connect_over_ipv6(pair, netdyno):
