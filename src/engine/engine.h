@@ -45,7 +45,7 @@ struct nd_flow {
 	uint8_t workload;
 	uint8_t half; /* second slot of a flow with two, see struct nd_load */
 	bool active;
-	bool hup;                /* the peer has finished sending: read until 0 */
+	bool hup; /* the peer has finished sending, or sent urgent bytes: read until 0, or EAGAIN */
 	bool first_sent;         /* the first, small piece is out */
 	bool readable, writable; /* no EAGAIN or short count since the last event: worth a call */
 	bool queued;             /* in the engine's ready list */

@@ -51,7 +51,7 @@ static int watch(const struct epoll *e, int fd, uint32_t events, void *who)
 
 static int watch_flow(const struct epoll *e, struct nd_flow *f)
 {
-	return watch(e, f->fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, f);
+	return watch(e, f->fd, EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET, f);
 }
 
 /* The descriptors of all flows that wait for connections are of one socket: it would wake each of them. */
@@ -64,9 +64,11 @@ static int watch_all(const struct nd_io *io, struct epoll *e)
 	for (i = 0; r == 0 && i < io->flow_count; i++) {
 		struct nd_flow *f = &io->flows[i];
 
-		if (f->active || !nd_lane_of(io, f)->load->connects)
+		if (f->active || !nd_lane_of(io, f)->load->connects) {
 			r = watch_flow(e, f);
-		else if (!heard[f->workload])
+			continue;
+		}
+		if (!heard[f->workload])
 			r = watch(e, f->fd, EPOLLIN | EPOLLET, e);
 		heard[f->workload] = true;
 	}
@@ -182,7 +184,7 @@ static void take_event(struct epoll *e, const struct epoll_event *ev)
 	const uint32_t broken = EPOLLERR | EPOLLHUP;
 	struct nd_flow *f = ev->data.ptr;
 
-	if (ev->events & (EPOLLRDHUP | EPOLLHUP))
+	if (ev->events & (EPOLLRDHUP | EPOLLHUP | EPOLLPRI))
 		f->hup = true;
 	if (nd_flow_unblock(f, ev->events & (EPOLLIN | EPOLLRDHUP | broken),
 			    ev->events & (EPOLLOUT | broken)))

@@ -92,7 +92,7 @@ ssize_t nd_stream_read(struct nd_io *io, struct nd_flow *f, void *room, size_t n
 	nd_io_tried(io, r >= 0);
 	if (r <= 0)
 		return r < 0 ? nd_stream_empty(io, f, errno) : 0;
-	/* a short read has emptied the socket, unless the end of the stream is behind it */
+	/* a short read has emptied the socket, unless it stopped at urgent bytes, or the end is next */
 	if ((size_t)r < n && !f->hup && !io->recv_waits)
 		f->readable = false;
 	return r;
