@@ -114,7 +114,9 @@ static inline void rig_edge(struct nd_io *io, uint64_t now_ns)
 	io->edge_ns = now_ns + RIG_EDGE_NS;
 	if (r->on_edge)
 		r->on_edge(r, now_ns);
-	if (r->run_ns && now_ns >= r->start_ns + r->run_ns)
+	/* a machine that stood still meanwhile has given no time to anybody: half of the edges must have been seen */
+	if (r->run_ns && now_ns >= r->start_ns + r->run_ns &&
+	    r->edges >= r->run_ns / RIG_EDGE_NS / 2)
 		io->stop_sending = true;
 	if (rig_datagram(r) && rig_senders_done(r)) {
 		tx = rig_sum(r, true);
@@ -225,6 +227,7 @@ static inline void rig_flows(struct rig *r)
 			.active = i < r->pairs,
 			.flow = i % r->pairs,
 			.bytes = nd_plan_share(r->wl.total_bytes, r->pairs, i % r->pairs),
+			.ops = nd_plan_share(r->wl.total_ops, r->pairs, i % r->pairs),
 			.bytes_per_s = (double)r->wl.rate_bps / 8 / r->pairs,
 			.batch_max = r->lane.tx->batch_max,
 			.datagram = rig_datagram(r),
