@@ -68,22 +68,31 @@ void nd_ur_line_add(struct nd_io *io, struct nd_flow *f, bool for_post)
 	line->last = n;
 }
 
-void nd_ur_line_serve(struct nd_io *io, unsigned lane, bool for_post)
+/* The first of the line. Return: true when that helps its step. */
+static bool serve_one(struct nd_io *io, struct nd_ur_line *line, bool for_post)
 {
 	struct nd_uring *u = nd_ur_of(io);
-	struct nd_ur_line *line = for_post ? &u->lane[lane].starved : &u->lane[lane].hungry;
 	uint32_t n = line->first;
-	struct nd_ur_flow *uf;
+	struct nd_ur_flow *uf = &u->flows[n - 1];
 
-	if (!n)
-		return;
-	uf = &u->flows[n - 1];
 	line->first = for_post ? uf->next_starved : uf->next_hungry;
 	if (!line->first)
 		line->last = 0;
 	*(for_post ? &uf->starved : &uf->hungry) = false;
-	if (nd_flow_unblock(&io->flows[n - 1], !for_post, for_post))
-		nd_queue_push(&u->q, &io->flows[n - 1]);
+	if (!nd_flow_unblock(&io->flows[n - 1], !for_post, for_post))
+		return false;
+	nd_queue_push(&u->q, &io->flows[n - 1]);
+	return true;
+}
+
+/* Who has stopped waiting meanwhile takes nobody's turn. */
+void nd_ur_line_serve(struct nd_io *io, unsigned lane, bool for_post)
+{
+	struct nd_ur_lane *l = &nd_ur_of(io)->lane[lane];
+	struct nd_ur_line *line = for_post ? &l->starved : &l->hungry;
+
+	while (line->first && !serve_one(io, line, for_post))
+		;
 }
 
 /* ---- open and close */

@@ -126,7 +126,7 @@ static inline uint64_t nd_ur_data(enum nd_ur_kind kind, uint32_t post, size_t fl
 struct io_uring_sqe *nd_ur_sqe(struct nd_uring *u);
 
 void nd_ur_line_add(struct nd_io *io, struct nd_flow *f, bool for_post);
-/** nd_ur_line_serve() - the first flow in the lane's line may try again. */
+/** nd_ur_line_serve() - the first flow in the lane's line that still waits may try again. */
 void nd_ur_line_serve(struct nd_io *io, unsigned lane, bool for_post);
 
 /* uring_send.c */
