@@ -140,9 +140,11 @@ static const struct nd_opt packet_rows[] = {
 	{ .name = "find-rate", .type = ND_OPT_NUMBER, .unit = ND_UNIT_PERCENT, AT(uint64_t, find.loss_ppm),
 	  GIVEN(find.wanted), .max = ND_MAX_LOSS_PPM, .metavar = "LOSS", .optional = "0.1%",
 	  .common = true, .help = "highest rate that loses no more than this share",
-	  .more = "0 is none at all. Trials of --trial each search it, up to --rate where that is given; the rate that "
-		  "is found is tried again, and all trials are listed: some twenty in all, a minute with the usual --trial. A bare "
-		  "--find-rate is 0.1%." },
+	  .more = "0 is none at all. Trials of --trial each search it, up to --rate where that is given; all of them are "
+		  "listed: some twenty, a minute with the usual --trial. A trial fails, too, when a queue took what was not "
+		  "lost: when less came within its time than was offered in it. The rate that is found is tried again four times "
+		  "as long; where that fails, so are all trials behind it, for a queue or a bucket lets more pass for a while. A "
+		  "bare --find-rate is 0.1%." },
 	{ .name = "trial", .type = ND_OPT_NUMBER, .unit = ND_UNIT_TIME_NS, AT(uint64_t, find.trial_ns),
 	  GIVEN(ask.has_trial), .min = MILLISECONDS(200), .max = ND_MAX_NS, .preset = "2s", .help = "time of one trial of --find-rate",
 	  .more = "A trial has a warm-up of 200 ms, unless --warmup says otherwise." },

@@ -213,40 +213,6 @@ void nd_text_ledger(struct nd_str *out, const struct nd_direction *d, bool whole
 
 /* ---- the search */
 
-#define SAME_RATE 0.995 /* trials of one rate do not come to it quite alike */
-#define FILLING \
-	0.98 /* of what is offered comes within the window: more than edges of windows explain */
-
-/* The least that came a second in the trials that found the rate; NAN: unknown. */
-static double carried(const struct nd_search *s)
-{
-	const struct nd_trial *t = s->trials.v;
-	double least = (double)NAN;
-
-	for (uint64_t i = 0; i < s->trials.n; i++) {
-		if (t[i].passed && t[i].offered_per_s >= SAME_RATE * s->found_per_s &&
-		    !(t[i].delivered_per_s >= least))
-			least = t[i].delivered_per_s;
-	}
-	return least;
-}
-
-/* What was neither lost nor read in time stood in a queue, which a longer trial would fill. */
-static void put_filling(struct nd_str *out, const struct nd_search *s)
-{
-	double came = carried(s);
-	nd_auto_str rate = { 0 };
-	struct nd_line l;
-
-	if (!isfinite(s->found_per_s) || !(came < FILLING * s->found_per_s))
-		return;
-	l = line_of(out, "");
-	nd_scaled_text(&rate, came, ND_M_RATE);
-	nd_line_item(&l, "", "a queue was filling, %s came in time: a longer --trial finds less",
-		     nd_str_text(&rate));
-	nd_line_end(&l);
-}
-
 /* Words of the table that do not speak for themselves. */
 static void explain_trials(struct nd_str *out, const struct nd_search *s)
 {
@@ -258,7 +224,8 @@ static void explain_trials(struct nd_str *out, const struct nd_search *s)
 		slow += t[i].passed && !t[i].reached && t[i].asked_per_s > 0;
 	nd_str_add(
 		out,
-		"  search: a new rate; again: the same rate, in doubt; re-test: the rate found\n");
+		"  search: a new rate; again: the same rate, in doubt; re-test: the rate found\n"
+		"  queue: not lost, but later and later; sender: no failure, but slower than asked\n");
 	if (slow)
 		nd_str_addf(
 			out,
@@ -280,8 +247,8 @@ void nd_text_search(struct nd_str *out, const struct nd_search *s)
 	if (isfinite(s->found_per_s))
 		nd_line_figure(&l, ", ", "", nd_report_row(&nd_search_table, "found_per_s"), s);
 	else
-		nd_line_item(&l, ", ", "none: every rate that was tried lost more");
-	nd_line_figure(&l, "; ", "passed at", nd_report_row(&nd_search_table, "passed_per_s"), s);
+		nd_line_item(&l, ", ", "none: every rate that was tried failed");
+	nd_line_figure(&l, "; ", "at least", nd_report_row(&nd_search_table, "low_per_s"), s);
 	nd_line_figure(&l, ", ", "failed at", nd_report_row(&nd_search_table, "failed_per_s"), s);
 	if (s->retests != ND_UNKNOWN && s->retests > 0)
 		nd_line_item(&l, "; ", "%llu of %llu re-tests passed",
@@ -290,13 +257,13 @@ void nd_text_search(struct nd_str *out, const struct nd_search *s)
 		nd_line_item(&l, "; ", "limited by %s",
 			     !strcmp(s->limit, "sender")  ? "the sender"
 			     : !strcmp(s->limit, "asked") ? "what was asked for"
+			     : !strcmp(s->limit, "queue") ? "a queue that grows"
 							  : s->limit);
 	if (s->confidence && !strcmp(s->confidence, "sender-limited"))
 		nd_line_item(&l, "; ", "sender-limited: more may pass");
 	else if (s->confidence)
 		nd_line_item(&l, "; ", "confidence %s", s->confidence);
 	nd_line_end(&l);
-	put_filling(out, s);
 	nd_text_table(out, &nd_trial_table, &s->trials);
 	explain_trials(out, s);
 }

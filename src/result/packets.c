@@ -46,6 +46,7 @@ static const struct nd_field packet_rows[] = {
 
 static const struct nd_field trial_rows[] = {
 	ND_U64(T, number, ND_M_NONE, COLUMN, "trial", "Its number; the first is 1."),
+	ND_F64(T, window_s, ND_M_S, COLUMN, "window", "Measured window of the receiver."),
 	ND_F64(T, asked_per_s, ND_M_RATE, COLUMN, "asked", "Rate asked for; null: as fast as it goes."),
 	ND_F64(T, offered_per_s, ND_M_RATE, COLUMN, "offered",
 	       "Datagrams sent per second of the measured window."),
@@ -55,24 +56,35 @@ static const struct nd_field trial_rows[] = {
 	ND_U64(T, lost, ND_M_COUNT, COLUMN, "lost",
 	       "Datagrams lost or refused in the whole trial, the last ones included."),
 	ND_F64(T, lost_ratio, ND_M_RATIO, COLUMN, "of them", "Of those offered."),
-	ND_BOOL(T, passed, COLUMN, "passed", "It lost no more than the bound."),
+	ND_BOOL(T, passed, COLUMN, "passed",
+		"It lost no more than the bound, and no more of what was offered in the window was missing at its end, "
+		"5 ms and two datagrams of each flow aside."),
 	ND_BOOL(T, reached, 0, NULL, "The sender reached the rate that was asked for."),
-	ND_STR(T, purpose, COLUMN, "purpose", "search, again (what failed, or stalled, once), or re-test."),
+	ND_STR(T, reason, COLUMN, "reason",
+	       "What it failed by: loss, or queue: what was not lost did not come in time, either, a queue took it; "
+	       "sender: it passed, but at less than what was asked for; null: none of them."),
+	ND_STR(T, purpose, COLUMN, "purpose",
+	       "search, again (what failed, or stalled, once), or re-test. Re-tests are four times as long, as is what is "
+	       "tried again because of a queue, and all trials when a re-test has shown that short ones pass too much."),
 	ND_ROWS_END
 };
 
 static const struct nd_field search_rows[] = {
 	ND_F64(S, bound_ratio, ND_M_RATIO, COLUMN, "bound", "Loss that a trial may have."),
-	ND_F64(S, trial_s, ND_M_S, COLUMN, "trial", "Measured window of a trial."),
+	ND_F64(S, trial_s, ND_M_S, COLUMN, "trial", "Measured window of a trial, of most of them."),
 	ND_F64(S, found_per_s, ND_M_RATE, COLUMN, "Found",
 	       "Highest rate, offered, that passed and passed its re-tests; null: none did."),
-	ND_F64(S, passed_per_s, ND_M_RATE, COLUMN, "passed", "Lower end of the interval: the same rate."),
+	ND_F64(S, low_per_s, ND_M_RATE, COLUMN, "at least",
+	       "Lower end of the interval that holds the highest rate that could be kept up for ever: a queue with room or "
+	       "a bucket with credit lets trials pass for a while, and trials of two lengths tell how much that can be; null: "
+	       "they do not."),
+	ND_F64(S, passed_per_s, ND_M_RATE, COLUMN, "passed", "The rate found."),
 	ND_F64(S, failed_per_s, ND_M_RATE, COLUMN, "failed",
-	       "Upper end: the lowest rate above it that failed; null: none did, the sender went no faster or was not "
+	       "Upper end of the interval: the lowest rate above it that failed; null: none did, the sender went no faster or was not "
 	       "asked to."),
 	ND_U64(S, retests, ND_M_COUNT, COLUMN, "re-tests", "Re-tests of the rate found."),
 	ND_U64(S, retests_passed, ND_M_COUNT, COLUMN, "passed", "Those of them that passed."),
-	ND_STR(S, limit, COLUMN, "limit", "loss; sender: it goes no faster; asked: --rate or -b was the end."),
+	ND_STR(S, limit, COLUMN, "limit", "loss; queue: one grows; sender: it goes no faster; asked: --rate or -b was the end."),
 	ND_STR(S, confidence, COLUMN, "confidence",
 	       "high: all trials agree; medium: some rate both passed and failed; low: re-tests failed, or the search "
 	       "ran out of trials; sender-limited: re-tests passed at what the sender came to, more may pass."),

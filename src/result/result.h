@@ -302,16 +302,17 @@ struct nd_packets {
 /* One run of a search for the highest rate. */
 struct nd_trial {
 	uint64_t number;
+	double window_s;
 	double asked_per_s, offered_per_s, delivered_per_s;
 	uint64_t sent, lost; /* whole run, refused ones included */
 	double lost_ratio;
 	bool passed, reached;
-	const char *purpose;
+	const char *reason, *purpose;
 };
 
 struct nd_search {
 	double bound_ratio, trial_s;
-	double found_per_s, passed_per_s, failed_per_s;
+	double found_per_s, low_per_s, passed_per_s, failed_per_s;
 	uint64_t retests, retests_passed;
 	const char *limit, *confidence;
 	struct nd_list trials; /* struct nd_trial */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/real.h"
 #include "result/scale.h"
@@ -15,6 +16,7 @@ struct trials {
 	struct nd_trial trial[ND_SEARCH_TRIALS];
 	uint64_t n;
 	struct nd_result last; /* owned: of the last trial, as long as the search goes on */
+	uint64_t usual_ns;     /* window of a trial that is no longer than the others */
 	bool is_connected, is_over;
 };
 
@@ -53,6 +55,8 @@ static void tell(const struct trials *t, const struct nd_trial *trial)
 	nd_scaled_text(&text, trial->delivered_per_s, ND_M_RATE);
 	nd_str_add(&text, ", lost ");
 	nd_scaled_text(&text, trial->lost_ratio, ND_M_RATIO);
+	if (trial->reason && !strcmp(trial->reason, "queue"))
+		nd_str_add(&text, ", the rest in a queue that grows");
 	nd_str_addf(&text, ": %s%s (%s)", trial->passed ? "passed" : "failed",
 		    trial->reached ? "" : ", sender-limited", trial->purpose);
 	ev.text = nd_str_text(&text);
@@ -87,11 +91,12 @@ static int put_search(const struct trials *t, struct nd_result *r)
 	for (uint64_t i = 0; i < t->n; i++)
 		row[i] = t->trial[i];
 	s->bound_ratio = h->bound_ratio;
-	s->trial_s = (double)t->how->plan->duration_ns / (double)ND_NS_PER_S;
+	s->trial_s = (double)t->usual_ns / (double)ND_NS_PER_S;
 	s->retests = h->retests;
 	s->retests_passed = h->retests_passed;
 	if (h->passed_per_s > 0)
 		s->found_per_s = s->passed_per_s = h->passed_per_s;
+	s->low_per_s = nd_hunt_low(h);
 	if (h->failed_per_s > 0)
 		s->failed_per_s = h->failed_per_s;
 	s->limit = nd_hunt_limit(h);
@@ -109,26 +114,57 @@ static void report(const struct trials *t, struct nd_result *r)
 	t->how->finished(t->how->user, r);
 }
 
+/* Why it failed, or shows less than what was asked for; NULL: neither. */
+static const char *reason_of(enum nd_hunt_verdict verdict, bool reached)
+{
+	switch (verdict) {
+	case ND_HUNT_LOST:
+		return "loss";
+	case ND_HUNT_GROWING:
+		return "queue";
+	case ND_HUNT_PASSED:
+		break;
+	}
+	return reached ? NULL : "sender";
+}
+
+static struct nd_hunt_trial read_trial(const struct nd_plan *plan, const struct nd_direction *d,
+				       double asked_per_s)
+{
+	const struct nd_hunt_trial got = {
+		.asked_per_s = asked_per_s,
+		.offered_per_s = d->packets.sent_per_s,
+		.delivered_per_s = d->packets.read_per_s,
+		.lost_ratio = ratio_of(missing(&d->loss), d->loss.offered),
+		.window_s = d->window_s,
+		.seconds = (double)(plan->warmup_ns + plan->duration_ns) / (double)ND_NS_PER_S,
+		.flows = (unsigned)d->flows,
+	};
+
+	return got;
+}
+
 static void on_trial(void *user, struct nd_result *r)
 {
 	struct trials *t = user;
 	const struct nd_direction *d = r->directions.v;
-	struct nd_hunt_trial got = { .asked_per_s = t->hunt.asked_per_s };
+	const struct nd_hunt_trial got = read_trial(t->how->plan, d, t->hunt.asked_per_s);
+	enum nd_hunt_verdict verdict = nd_hunt_judge(&t->hunt, &got);
+	bool reached = got.asked_per_s <= 0 || nd_hunt_reached(&got);
 	struct nd_trial *trial = &t->trial[t->n++];
 
-	got.offered_per_s = d->packets.sent_per_s;
-	got.delivered_per_s = d->packets.read_per_s;
-	got.lost_ratio = ratio_of(missing(&d->loss), d->loss.offered);
 	*trial = (struct nd_trial){
 		.number = t->n,
+		.window_s = got.window_s,
 		.asked_per_s = got.asked_per_s > 0 ? got.asked_per_s : (double)NAN,
 		.offered_per_s = got.offered_per_s,
 		.delivered_per_s = got.delivered_per_s,
 		.sent = d->loss.offered,
 		.lost = missing(&d->loss),
 		.lost_ratio = got.lost_ratio,
-		.passed = nd_hunt_passes(&t->hunt, got.lost_ratio),
-		.reached = got.asked_per_s <= 0 || nd_hunt_reached(&got),
+		.passed = verdict == ND_HUNT_PASSED,
+		.reached = reached,
+		.reason = reason_of(verdict, reached),
 		.purpose = purpose_of(t->hunt.phase),
 	};
 	tell(t, trial);
@@ -173,7 +209,7 @@ static double cap_of(const struct nd_workload *w)
 int nd_session_packets(const struct nd_session *how, struct nd_err *err)
 {
 	struct nd_workload *w = &how->plan->workload[0];
-	struct trials t = { .how = how };
+	struct trials t = { .how = how, .usual_ns = how->plan->duration_ns };
 	const struct nd_sink sink = { on_progress, &t };
 	const struct nd_session one = { how->plan, how->sink ? &sink : NULL, on_trial, &t, NULL };
 	int ending = ND_END_DONE;
@@ -184,6 +220,7 @@ int nd_session_packets(const struct nd_session *how, struct nd_err *err)
 	how->plan->follows = true; /* which one is the last is known behind it */
 	nd_hunt_begin(&t.hunt, (double)how->plan->find.loss_ppm / 1e6, cap_of(w));
 	while (!t.is_over && ending == ND_END_DONE) {
+		how->plan->duration_ns = t.usual_ns * (t.hunt.is_long ? ND_SEARCH_LONGER : 1);
 		w->rate_bps = 0;
 		w->rate_ops = 0;
 		if (t.hunt.asked_per_s > 0)

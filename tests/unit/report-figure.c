@@ -158,43 +158,13 @@ static void test_lines(void **state)
 	}
 }
 
-/* A search that found what a queue took for a while says so; one whose rate arrived does not. */
-static void test_filling_queue(void **state)
-{
-	static const struct {
-		double offered, delivered;
-		bool passed, says;
-	} cases[] = { { 1256, 1206, true, true },
-		      { 1256, 1250, true, false },
-		      { 1256, 1206, false, false },
-		      { 1100, 1000, true, false },
-		      { 1256, (double)NAN, true, false } };
-
-	(void)state;
-	for (size_t i = 0; i < ND_COUNTOF(cases); i++) {
-		nd_auto_str text = { 0 };
-		struct nd_trial trial;
-		struct nd_search search;
-
-		nd_table_unknown(&nd_trial_table, &trial);
-		trial.offered_per_s = cases[i].offered;
-		trial.delivered_per_s = cases[i].delivered;
-		trial.passed = cases[i].passed;
-		nd_table_unknown(&nd_search_table, &search);
-		search.found_per_s = 1256;
-		search.trials = (struct nd_list){ &trial, 1 };
-		nd_text_search(&text, &search);
-		if (!strstr(nd_str_text(&text), "a queue was filling") == cases[i].says)
-			fail_msg("case %zu: %s", i, nd_str_text(&text));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scaled),        cmocka_unit_test(test_clean),
-		cmocka_unit_test(test_rows),          cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_filling_queue),
+		cmocka_unit_test(test_scaled),
+		cmocka_unit_test(test_clean),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,6 +185,130 @@ static void slow_retests_confirm_nothing(void **state)
 	}
 }
 
+/* A link that carries so much, before which datagrams wait, and which may let some through at once after a rest. */
+struct link {
+	double carries_per_s, room, credit, drops_ratio;
+	double late_s; /* how late the receiver's window ends, more or less, in turn */
+};
+
+#define WARMUP_S 0.2
+#define USUAL_S  2.0
+#define WIDEST   1.13 /* of the truth: a second of credit in long trials of eight */
+
+static double came(const struct link *l, double in, double seconds)
+{
+	return fmin(in, l->credit + l->carries_per_s * seconds);
+}
+
+static struct nd_hunt_trial cross(const struct link *l, const struct nd_hunt *h, double sender)
+{
+	double window = USUAL_S * (h->is_long ? ND_SEARCH_LONGER : 1), all = WARMUP_S + window;
+	double late = h->trials % 2 ? l->late_s : -l->late_s;
+	struct nd_hunt_trial t = { .asked_per_s = h->asked_per_s, .window_s = window, .flows = 1 };
+	double rate = t.asked_per_s > 0 ? fmin(t.asked_per_s, sender) : sender, in, lost;
+
+	in = rate * (1 - l->drops_ratio);
+	lost = fmax(in * all - came(l, in * all, all) - l->room, 0) + rate * all * l->drops_ratio;
+	t.offered_per_s = rate;
+	t.seconds = all;
+	t.delivered_per_s =
+		(came(l, in * (all - late), all) - came(l, in * WARMUP_S, WARMUP_S)) / window;
+	t.lost_ratio = lost / (rate * all);
+	return t;
+}
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	struct link link;
+	double bound, cap;
+	double truth;      /* above any cap: none is known */
+	const char *limit; /* NULL: any */
+	unsigned trials;   /* at most */
+} links[] = {
+	{ "no queue",             { 1200, 0, 0, 0, 0 },          0,     0,     1200, "loss",  20 },
+	{ "a short queue",        { 1200, 6, 0, 0, 0 },          0,     0,     1200, NULL,    20 },
+	{ "of 20 ms",             { 1200, 24, 0, 0, 0 },         0.001, 3000,  1201, NULL,    25 },
+	{ "of a second",          { 1200, 1200, 0, 0, 0 },       0,     3000,  1200, "queue", 25 },
+	{ "the same, unlimited",  { 1200, 1200, 0, 0, 0 },       0.001, 0,     1201, "queue", 25 },
+	{ "of a minute",          { 1200, 72000, 0, 0, 0 },      0,     0,     1200, "queue", 25 },
+	{ "may lose 2 %",         { 1200, 1200, 0, 0, 0 },       0.02,  3000,  1224, NULL,    25 },
+	{ "a filter's burst",     { 5000, 0, 200, 0, 0 },        0.005, 20000, 5025, "loss",  30 },
+	{ "a bucket of 64 KiB",   { 1200, 0, 64, 0, 0 },         0,     3000,  1200, "loss",  30 },
+	{ "of a second",          { 1200, 0, 1200, 0, 0 },       0,     3000,  1200, "loss",  40 },
+	{ "both",                 { 1200, 600, 600, 0, 0 },      0,     3000,  1200, NULL,    40 },
+	{ "1 in 100, 2 % may go", { 1e9, 0, 0, 0.01, 0 },        0.02,  5000,  1e9,  "asked", 3 },
+	{ "the same, a queue",    { 1200, 1200, 0, 0.01, 0 },    0.02,  3000,  1224, NULL,    30 },
+	{ "fast",                 { 2e5, 8000, 0, 0, 0 },        0.001, 0,     200200, NULL,  30 },
+	{ "edges sway",           { 1200, 1200, 0, 0, 0.004 },   0,     3000,  1200, "queue", 40 },
+	{ "edges sway, no limit", { 1e9, 0, 0, 0, 0.004 },       0,     3000,  1e9,  "asked", 3 },
+};
+
+/* clang-format on */
+
+/* What it says of the interval holds, whatever queue or credit lets short trials pass. */
+static void holds_the_truth(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		double truth = links[i].truth, low, high;
+		struct nd_hunt h;
+
+		print_message("%s\n", links[i].name);
+		nd_hunt_begin(&h, links[i].bound, links[i].cap);
+		while (h.phase != ND_HUNT_END) {
+			const struct nd_hunt_trial t = cross(&links[i].link, &h, 500e3);
+
+			nd_hunt_take(&h, &t);
+		}
+		low = nd_hunt_low(&h);
+		high = h.failed_per_s > 0 ? h.failed_per_s : truth;
+		if (!(low <= truth * 1.000001) || high < truth * 0.999999 ||
+		    low < 0.9 * fmin(truth, h.passed_per_s))
+			fail_msg("%s: %g to %g is without %g", links[i].name, low, high, truth);
+		if (h.trials > links[i].trials || high > truth * WIDEST)
+			fail_msg("%s: %g, at most %g in %u trials", links[i].name, h.passed_per_s,
+				 high, h.trials);
+		if (links[i].limit)
+			assert_string_equal(nd_hunt_limit(&h), links[i].limit);
+	}
+}
+
+/* Lost, or late, beyond what edges of windows explain. */
+static void says_why_a_trial_fails(void **state)
+{
+	static const struct {
+		double bound, offered, delivered, lost, window_s;
+		enum nd_hunt_verdict verdict;
+	} cases[] = {
+		{ 0, 1000, 1000, 0, 1, ND_HUNT_PASSED },
+		{ 0, 1000, 994, 0, 1, ND_HUNT_PASSED }, /* 5 ms and two datagrams */
+		{ 0, 1000, 992, 0, 1, ND_HUNT_GROWING },
+		{ 0, 1000, 998, 0, 10, ND_HUNT_GROWING }, /* the same in a longer one: a queue */
+		{ 0.02, 1000, 985, 0.01, 1, ND_HUNT_PASSED },
+		{ 0.02, 1000, 985, 0.03, 1, ND_HUNT_LOST },
+		{ 0.02, 1000, 970, 0, 1, ND_HUNT_GROWING },
+		{ 0, 1000, 900, 1e-6, 1, ND_HUNT_LOST },
+		{ 0, 1000, 1000, (double)NAN, 1, ND_HUNT_LOST },
+		{ 0, 3, 2, 0, 1, ND_HUNT_PASSED },
+		{ 0, 1000, 900, 0, 0, ND_HUNT_PASSED }, /* a window that nobody knows */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct nd_hunt_trial t = { .offered_per_s = cases[i].offered,
+						 .delivered_per_s = cases[i].delivered,
+						 .lost_ratio = cases[i].lost,
+						 .window_s = cases[i].window_s,
+						 .flows = 1 };
+		struct nd_hunt h;
+
+		nd_hunt_begin(&h, cases[i].bound, 0);
+		if (nd_hunt_judge(&h, &t) != cases[i].verdict)
+			fail_msg("case %zu: %d", i, (int)nd_hunt_judge(&h, &t));
+	}
+}
+
 /* Random losses: whatever it says, it ends, and what it found has passed. */
 static void ends_whatever_comes(void **state)
 {
@@ -253,6 +377,8 @@ int main(void)
 		cmocka_unit_test(finds_the_limit),
 		cmocka_unit_test(outlives_noise),
 		cmocka_unit_test(slow_retests_confirm_nothing),
+		cmocka_unit_test(holds_the_truth),
+		cmocka_unit_test(says_why_a_trial_fails),
 		cmocka_unit_test(ends_whatever_comes),
 		cmocka_unit_test(does_without_a_blank_trial),
 	};
