@@ -2,12 +2,13 @@
 /*
  * Streams, one technique at each end, one thread at each end: one flow by blocking calls, more by epoll.
  *
- *     tcp recv [-p PORT] [-x read|trunc|splice] [-l BYTES] [-P FLOWS] [-C CC] [-R LOWAT] [-w WARMUP]
- *     tcp send HOST [-p PORT] [-x write|tee|vmsplice|sendfile] [-l BYTES] [-P FLOWS] [-C CC] [-t SECONDS]
+ *     tcp recv [-p PORT] [-x read|trunc|splice|mmap] [-l BYTES] [-P FLOWS] [-C CC] [-R LOWAT] [-w WARMUP]
+ *     tcp send HOST [-p PORT] [-x write|tee|vmsplice|sendfile|zerocopy] [-l BYTES] [-P FLOWS] [-C CC] [-t SECONDS]
  *
  * read and write copy. trunc: the kernel drops the bytes uncopied (MSG_TRUNC); splice: into /dev/null. tee and
- * vmsplice send the same pages again and again; sendfile the same file in memory. All flows are connected
- * before the first byte is sent. The receiver takes FLOWS connections and ends when all are at their end.
+ * vmsplice send the same pages again and again; sendfile the same file in memory; zerocopy (MSG_ZEROCOPY) the same
+ * pages, whose completions are read away. mmap (TCP_ZEROCOPY_RECEIVE) maps whole pages and copies the rest. All flows
+ * are connected before the first byte is sent. The receiver takes FLOWS connections and ends when all are at their end.
  * One line of JSON at the end.
  */
 #include <sys/epoll.h>
@@ -22,11 +23,16 @@ enum { EVENTS = 256 };
 #define PIPE_BYTES (1 << 20)
 #define START_MS   20000
 #define CC_BYTES   16
+#define CONTROL    128
+
+#ifndef TCP_ZEROCOPY_RECEIVE
+#	define TCP_ZEROCOPY_RECEIVE 35
+#endif
 
 struct mover {
 	const struct raw_options *o;
 	ssize_t (*move)(struct mover *m, int fd);
-	uint8_t *memory;
+	uint8_t *memory, *window;         /* window: where mmap sees what came */
 	int file, null, full[2], pipe[2]; /* full: what tee doubles; pipe: on its way to a socket */
 	size_t size, in_pipe;
 	bool blocks;
@@ -97,6 +103,63 @@ static ssize_t move_vmsplice(struct mover *m, int fd)
 	return drain_pipe(m, fd);
 }
 
+/* All completions that are there. */
+static void read_completions(int fd)
+{
+	char control[CONTROL];
+	struct msghdr m = { .msg_control = control, .msg_controllen = sizeof(control) };
+
+	while (recvmsg(fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) >= 0)
+		m.msg_controllen = sizeof(control);
+	if (errno != EAGAIN)
+		raw_die("MSG_ERRQUEUE");
+}
+
+static ssize_t move_zerocopy(struct mover *m, int fd)
+{
+	struct pollfd p = { .fd = fd };
+	ssize_t r;
+
+	read_completions(fd);
+	r = send(fd, m->memory, m->size, MSG_ZEROCOPY | MSG_NOSIGNAL);
+	if (r >= 0 || errno != ENOBUFS)
+		return r;
+	(void)poll(
+		&p, 1,
+		1); /* the limit of memory that is pinned: POLLERR tells of the next completion */
+	errno = EINTR;
+	return -1;
+}
+
+/* What fills no page, or does not lie on its borders, is copied. Each call takes the place of the pages before. */
+static ssize_t move_mmap(struct mover *m, int fd)
+{
+	struct tcp_zerocopy_receive z = { 0 };
+	socklen_t bytes = sizeof(z);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	ssize_t r = 0;
+	size_t want;
+
+	if (!m->window)
+		m->window = mmap(NULL, m->size, PROT_READ, MAP_SHARED, fd, 0);
+	if (m->window == MAP_FAILED)
+		raw_die("mmap");
+	if (m->blocks && poll(&p, 1, -1) < 0)
+		return -1;
+	z.address = (uint64_t)(uintptr_t)m->window;
+	z.length = (uint32_t)m->size;
+	if (getsockopt(fd, IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, &z, &bytes) < 0)
+		z.length = z.recv_skip_hint = 0; /* reading tells why: the end is one reason */
+	want = z.recv_skip_hint < m->size ? z.recv_skip_hint : m->size;
+	if (z.recv_skip_hint || !z.length)
+		r = recv(fd, m->memory, want ? want : m->size, MSG_DONTWAIT);
+	if (r < 0 && !z.length) {
+		errno = errno == EAGAIN ? EINTR : errno;
+		return -1;
+	}
+	return (r > 0 ? r : 0) + (ssize_t)z.length;
+}
+
 static ssize_t move_splice(struct mover *m, int fd)
 {
 	ssize_t r = splice(fd, NULL, m->pipe[1], NULL, m->size, pipe_flags(m)), out;
@@ -117,7 +180,8 @@ static const struct technique {
 	{ "write", true, move_write },    { "tee", true, move_tee },
 	{ "sendfile", true, move_file },  { "vmsplice", true, move_vmsplice },
 	{ "read", false, move_read },     { "trunc", false, move_trunc },
-	{ "splice", false, move_splice },
+	{ "splice", false, move_splice }, { "zerocopy", true, move_zerocopy },
+	{ "mmap", false, move_mmap },
 };
 
 static void big_pipe(int fd[2])
@@ -142,7 +206,8 @@ static void mover_init(struct mover *m, const struct raw_options *o)
 	}
 	m->size = o->bytes;
 	if (m->move != move_write && m->move != move_read && m->move != move_trunc &&
-	    m->move != move_file && m->size > PIPE_BYTES)
+	    m->move != move_file && m->move != move_zerocopy && m->move != move_mmap &&
+	    m->size > PIPE_BYTES)
 		m->size = PIPE_BYTES;
 	m->memory = raw_memory(m->size);
 	big_pipe(m->pipe);
@@ -197,6 +262,9 @@ static int connect_one(const struct raw_options *o)
 	if (fd < 0)
 		raw_die("socket");
 	raw_set_cc(fd, o->cc);
+	if (strcmp(o->technique, "zerocopy") == 0 &&
+	    setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &(int){ 1 }, sizeof(int)) < 0)
+		raw_die("SO_ZEROCOPY");
 	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0 && errno != EINPROGRESS)
 		raw_die("connect");
 	return fd;
