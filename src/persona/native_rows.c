@@ -135,8 +135,9 @@ static const struct nd_opt packet_rows[] = {
 	{ .name = "spread", .type = ND_OPT_FLAG, AT(bool, spread),
 	  .help = "source ports that share a receiver's queues evenly",
 	  .more = "They follow one another and begin at a multiple of the next power of two of the flows. A hash that "
-		  "is linear, such as Toeplitz's, puts such a block on queues evenly, while ports that the system picks "
-		  "fall on some queues twice." },
+		  "is linear, such as Toeplitz's, puts as many of such a block on each queue that gets any; with some of its "
+		  "keys half the queues get none. Ports that the system picks fall where they may. The report tells how many "
+		  "queues were used." },
 	{ .name = "find-rate", .type = ND_OPT_NUMBER, .unit = ND_UNIT_PERCENT, AT(uint64_t, find.loss_ppm),
 	  GIVEN(find.wanted), .max = ND_MAX_LOSS_PPM, .metavar = "LOSS", .optional = "0.1%",
 	  .common = true, .help = "highest rate that loses no more than this share",
