@@ -26,7 +26,7 @@ struct exchange {
 	uint64_t empty; /* calls that found nothing, likewise */
 	uint64_t sent_ns,
 		now_ns; /* in front of the last send, or exchange; behind what came last */
-	uint32_t got;   /* messages that the frame found in what came last */
+	uint32_t got;   /* messages that the frame found in what came last; 1 where none looks */
 	unsigned spins;
 	int flags;     /* of calls to receive */
 	bool datagram; /* messages are */
@@ -104,6 +104,7 @@ static bool begin(const struct nd_io *io, struct nd_flow *f, struct exchange *x)
 	x->spins = io->spins ? ND_SPINS : 0;
 	x->flags = waits ? 0 : MSG_DONTWAIT;
 	x->coarse = io->coarse;
+	x->got = 1;
 	if (x->bytes.tx == 0)
 		return l->rx->answer != NULL;
 	f->tx.asks = 0;
@@ -155,25 +156,28 @@ static inline ssize_t hear(int fd, struct exchange *x)
 	}
 }
 
-/* Return: as send(). */
-static inline ssize_t say(struct nd_flow *f, struct exchange *x, uint64_t now_ns)
+static void write_to(struct nd_flow *f, struct exchange *x, uint64_t now_ns)
 {
 	struct nd_batch b = { .iov = &x->tx, .n = 1, .now_ns = now_ns };
 
+	x->fill->fill(&f->tx, &b);
+}
+
+/* Return: as send(). */
+static inline ssize_t say(struct nd_flow *f, struct exchange *x, uint64_t now_ns)
+{
 	if (x->fill)
-		x->fill->fill(&f->tx, &b);
+		write_to(f, x, now_ns);
 	return nd_call_send(f->fd, x->tx.iov_base, x->tx.iov_len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* @n bytes have come. */
-static inline void look_at(struct nd_io *io, struct nd_flow *f, struct exchange *x, size_t n)
+/* @n bytes have come: the frame, if it is one that looks, has not seen them. */
+static void look_at(struct nd_io *io, struct nd_flow *f, struct exchange *x, size_t n)
 {
 	struct iovec v = { .iov_base = x->rx, .iov_len = n };
 	struct nd_batch b = { .iov = &v, .n = 1, .now_ns = x->now_ns };
 
-	x->got = 1;
-	if (x->take)
-		x->got = x->take->take(&f->rx, &b, &f->c, &io->c[f->workload]);
+	x->got = x->take->take(&f->rx, &b, &f->c, &io->c[f->workload]);
 	x->is_taken = true;
 }
 
@@ -202,7 +206,8 @@ static bool heard(struct nd_io *io, struct nd_flow *f, struct exchange *x, ssize
 		return false;
 	if (!x->is_taken) {
 		x->now_ns = clock_of(x);
-		look_at(io, f, x, n);
+		if (x->take)
+			look_at(io, f, x, n);
 	}
 	io->now_ns = x->now_ns;
 	if (x->datagram) {
@@ -280,7 +285,8 @@ static bool ask(struct nd_io *io, struct nd_flow *f, struct exchange *x)
 		if (r != (ssize_t)x->bytes.rx)
 			break;
 		x->now_ns = clock_of(x);
-		look_at(io, f, x, (size_t)r);
+		if (x->take)
+			look_at(io, f, x, (size_t)r);
 		if (!is_answer(f, x))
 			break;
 		x->n++;
@@ -311,7 +317,8 @@ static bool answer(struct nd_io *io, struct nd_flow *f, struct exchange *x)
 			break;
 		x->sent_ns = x->now_ns;
 		x->now_ns = clock_of(x);
-		look_at(io, f, x, (size_t)r);
+		if (x->take)
+			look_at(io, f, x, (size_t)r);
 		if (x->got != 1)
 			break;
 		if (x->bytes.reply && f->rx.next)
