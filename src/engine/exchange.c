@@ -189,21 +189,26 @@ static inline bool is_answer(const struct nd_flow *f, const struct exchange *x)
 
 /* ---- what is not like the one before */
 
-/* The flow's step is to receive, and a call has given @r. Return: did anything come? */
-static bool heard(struct nd_io *io, struct nd_flow *f, struct exchange *x, ssize_t r)
+static void heard_nothing(struct nd_io *io, struct nd_flow *f, const struct exchange *x, int code)
 {
-	int code = r < 0 ? errno : 0;
-	size_t n = (size_t)r;
-
-	ND_COUNT_FLOW(io, f, rx_calls, 1);
 	if (code == EAGAIN || code == EINTR)
 		f->readable = false;
 	else if (code && (!x->datagram || code == ENOMEM || !nd_is_refusal(code)))
 		(void)nd_flow_broken(io, f, -code); /* the flow's state says the rest */
-	else if (r == 0 && x->datagram && io->plan->goodbyes)
-		f->over = true;
-	if (r < 0 || (r == 0 && (!x->datagram || io->plan->goodbyes)))
+	else if (!code && x->datagram)
+		f->over = true; /* goodbye */
+}
+
+/* The flow's step is to receive, and a call has given @r. Return: did anything come? */
+static bool heard(struct nd_io *io, struct nd_flow *f, struct exchange *x, ssize_t r)
+{
+	size_t n = (size_t)r;
+
+	ND_COUNT_FLOW(io, f, rx_calls, 1);
+	if (r < 0 || (r == 0 && (!x->datagram || io->plan->goodbyes))) {
+		heard_nothing(io, f, x, r < 0 ? errno : 0);
 		return false;
+	}
 	if (!x->is_taken) {
 		x->now_ns = clock_of(x);
 		if (x->take)
