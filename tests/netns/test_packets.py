@@ -247,7 +247,7 @@ def holds(search, truth):
 @pytest.mark.plain
 def test_find_rate_finds_a_packet_filter(pair, packets, netdyno):
     limit(pair, 5000, 100)
-    report = packets("--find-rate=0.5%", "--trial", "1s", "-l", 100, "--rate", 20000, timeout=110)
+    report = packets("--find-rate=0.5%", "--trial", "0.5s", "-l", 100, "--rate", 20000, timeout=150)
     search = check_search(report)
     assert search["limit"] == "loss"
     holds(search, 5000 / (1 - 0.005))
@@ -260,20 +260,19 @@ def test_find_rate_finds_a_packet_filter(pair, packets, netdyno):
 @pytest.mark.plain
 def test_find_rate_finds_a_shaper(pair, packets):
     pair.a.rate("10mbit", queue_ms=20)
-    report = packets("--find-rate", "0%", "--trial", "1s", "-l", 1000, "--sndbuf", "4Mi",
-                     "--rate", 3000, timeout=110)
+    report = packets("--find-rate", "0%", "--trial", "0.5s", "-l", 1000, "--sndbuf", "4Mi",
+                     "--rate", 3000, timeout=150)
     # a frame of 1042 bytes: headers and what Ethernet puts in front are counted, too
     holds(check_search(report), 10e6 / 8 / 1042)
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("bound, queue_ms, burst", [(0, 1000, None), (0.1, 1000, 4096), (0.1, 60, 65536),
-                                                    (0, 30, 16384)],
-                         ids=["a second", "a second, no burst", "a burst", "short"])
+@pytest.mark.parametrize("bound, queue_ms, burst", [(0, 1000, None), (0.1, 1000, 4096), (0.1, 60, 65536)],
+                         ids=["a second", "a second, no burst", "a burst"])
 def test_find_rate_finds_what_a_queue_hides(pair, packets, bound, queue_ms, burst):
     """What a short trial puts into a queue, or takes from a bucket, is not lost; the rate found is none of that."""
     pair.a.rate("10mbit", queue_ms=queue_ms, burst=burst)
-    report = packets(f"--find-rate={bound}%", "-l", 1000, "--trial", "1s", "--rate", 1500, "--sndbuf", "16Mi",
+    report = packets(f"--find-rate={bound}%", "-l", 1000, "--trial", "0.5s", "--rate", 1500, "--sndbuf", "16Mi",
                      timeout=150)
     search = check_search(report)
     holds(search, 10e6 / 8 / 1042 / (1 - bound / 100))
@@ -285,14 +284,14 @@ def test_find_rate_finds_what_a_queue_hides(pair, packets, bound, queue_ms, burs
 @pytest.mark.parametrize("bound, passes", [(0.5, False), (2, True)])
 def test_find_rate_where_one_in_a_hundred_is_lost(pair, packets, bound, passes):
     one_in_a_hundred(pair, 100)
-    report = packets(f"--find-rate={bound}%", "-l", 100, "--trial", "0.5s", "--rate", 2000, "--drain", "0.2s",
+    report = packets(f"--find-rate={bound}%", "-l", 100, "--trial", "0.2s", "--rate", 500, "--drain", "0.1s",
                      timeout=110)
     search = report["search"]
     if passes:
         check_search(report)
-        assert (search["found_per_s"], search["limit"], search["failed_per_s"]) == (2000, "asked", None)
+        assert (search["found_per_s"], search["limit"], search["failed_per_s"]) == (500, "asked", None)
     else:  # at rates so low that a trial has fewer than a hundred, it may be that none is lost
-        assert search["found_per_s"] is None or search["found_per_s"] < 400, search
+        assert search["found_per_s"] is None or search["found_per_s"] < 250, search
         assert search["trials"][0]["reason"] == "loss"
 
 
