@@ -426,7 +426,8 @@ def is_answered(net, at):
             for k in range(20 * slow()):
                 s.send(message(k, payload=b"after"))
                 try:
-                    assert s.recv(100) == message(k, 2, payload=b"after")
+                    # one that was late answers what was asked before
+                    assert s.recv(100) in [message(n, 2, payload=b"after") for n in range(k + 1)]
                     break
                 except TimeoutError: # a socket that is full may have dropped it
                     assert kind == socket.SOCK_DGRAM and k + 1 < 20 * slow()
