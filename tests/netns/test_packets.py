@@ -251,9 +251,8 @@ def test_find_rate_finds_a_packet_filter(pair, packets, netdyno):
     search = check_search(report)
     assert search["limit"] == "loss"
     holds(search, 5000 / (1 - 0.005))
-    assert search["passed_per_s"] < search["failed_per_s"]
-    if search["confidence"] == "high":
-        assert search["failed_per_s"] <= search["passed_per_s"] * 1.05, search
+    assert near(search["found_per_s"], 5000, 0.05), search
+    assert search["passed_per_s"] < search["failed_per_s"] <= search["passed_per_s"] * 1.05, search
     assert search["trials"][0]["asked_per_s"] == 20000 and not search["trials"][0]["passed"]
 
 
@@ -263,7 +262,9 @@ def test_find_rate_finds_a_shaper(pair, packets):
     report = packets("--find-rate", "0%", "--trial", "0.5s", "-l", 1000, "--sndbuf", "4Mi",
                      "--rate", 3000, timeout=150)
     # a frame of 1042 bytes: headers and what Ethernet puts in front are counted, too
-    holds(check_search(report), 10e6 / 8 / 1042)
+    search = check_search(report)
+    holds(search, 10e6 / 8 / 1042)
+    assert near(search["found_per_s"], 10e6 / 8 / 1042, 0.05), search
 
 
 @pytest.mark.plain
