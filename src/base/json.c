@@ -159,6 +159,10 @@ void nd_json_double_text(struct nd_str *out, double value)
 		nd_str_add(out, "null");
 		return;
 	}
+	if (signbit(value) && !(value < 0)) {
+		nd_str_add(out, "-0.0"); /* readers take "-0" for the whole number 0 */
+		return;
+	}
 	for (digits = 15; digits <= 17; digits++) { /* 17 always read back the same */
 		(void)snprintf(text, sizeof(text), "%.*g", digits, value); /* at most 24 bytes */
 		if (nd_parse_double(text, &back) == 0 && back >= value && back <= value)
