@@ -281,6 +281,7 @@ static void groups_by_cpu(void **state)
 		nd_auto_fd int fd = caller(t, &at);
 		nd_auto_fd int got = -1;
 
+		assert_true(fd >= 0);
 		await(g.fd[1], POLLIN);
 		got = accept4(g.fd[1], NULL, NULL, SOCK_CLOEXEC);
 		assert_true(got >= 0);
