@@ -107,8 +107,7 @@ static bool take_turns(struct nd_io *io)
 			f->state = ND_FLOW_READY;
 		if (f->state == ND_FLOW_READY)
 			nd_io_may_turn(io);
-		if (f->state == ND_FLOW_READY && !io->one_way && (io->patient || io->spins))
-			nd_flow_exchange(io, f);
+		nd_flow_short_cut(io, f);
 		if (f->state == ND_FLOW_READY)
 			ready |= nd_flow_turn(io, f, STEPS) == ND_FLOW_READY;
 	}

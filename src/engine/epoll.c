@@ -232,8 +232,7 @@ static void take_turns(struct nd_io *io, struct epoll *e)
 		bool listens = f->step.op == ND_OP_ACCEPT;
 
 		nd_io_may_turn(io);
-		if ((io->patient || io->spins) && f->state == ND_FLOW_READY)
-			nd_flow_exchange(io, f);
+		nd_flow_short_cut(io, f);
 		(void)nd_flow_turn(io, f,
 				   io->patient ? ALONE
 					       : ND_TURN_BUDGET); /* its state is looked at next */

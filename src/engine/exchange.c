@@ -94,7 +94,7 @@ static bool begin(const struct nd_io *io, struct nd_flow *f, struct exchange *x)
 		return false;
 	*x = (struct exchange){ .take = l->frame->take ? l->frame : NULL };
 	if (io->quit || !(waits || io->spins) || !l->load->repeats(f->load, &x->bytes) ||
-	    !stands_before_one(f, &x->bytes))
+	    x->bytes.one_way || !stands_before_one(f, &x->bytes))
 		return false;
 	x->datagram = nd_flow_is_datagram(io, f);
 	x->rtt = x->bytes.timed ? io->rtt[f->workload] : NULL;

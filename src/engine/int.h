@@ -143,6 +143,19 @@ bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code);
 /** nd_flow_exchange() - @f is the worker's only flow, and READY: as many whole exchanges as follow each other, if its
  * load repeats itself, with looks around in between. None is fine: the steps go on from where it stands. */
 void nd_flow_exchange(struct nd_io *io, struct nd_flow *f);
+/** nd_flow_pour() - likewise of a stream that goes one way, and waits inside its calls. */
+void nd_flow_pour(struct nd_io *io, struct nd_flow *f);
+
+/** nd_flow_short_cut() - before its turn: what one loop can do of a flow that has its worker to itself. */
+static inline void nd_flow_short_cut(struct nd_io *io, struct nd_flow *f)
+{
+	if (f->state != ND_FLOW_READY)
+		return;
+	if (io->one_way)
+		nd_flow_pour(io, f);
+	else if (io->patient || io->spins)
+		nd_flow_exchange(io, f);
+}
 
 /* Parts of a turn, for a backend that learns later what became of a call. */
 /** nd_flow_sent() - tell the load, if the whole SEND step is done; READY then. */

@@ -92,12 +92,13 @@ struct nd_load_cfg {
 	bool datagram;
 };
 
-/* What an end of an exchange sends and receives. */
+/* What an end of an exchange, or of a stream, sends and receives, over and over. */
 struct nd_cycle {
 	uint64_t tx,
-		rx; /* bytes of one message; 0 and 0: whatever comes goes back, RECV and ECHO */
-	bool timed; /* the asking end: its round trip is to be noted */
-	bool reply; /* as in struct nd_step */
+		rx;   /* bytes of one message; 0 and 0: whatever comes goes back, RECV and ECHO */
+	bool timed;   /* the asking end: its round trip is to be noted */
+	bool reply;   /* as in struct nd_step */
+	bool one_way; /* no exchange: one end sends messages of .tx, the other reads whatever comes */
 };
 
 #define ND_LOAD_STREAM 1u /* .needs: bytes in order */
@@ -118,7 +119,7 @@ struct nd_load {
 	bool connects;    /* opens and closes, or accepts and closes, connections as it goes on */
 	/* From the step that begins an exchange, SEND where this end asks, RECV where it answers: is one whole exchange
 	 * like the other until STOP, with a note of its round trip alone at the asking end, or of nothing, and does the
-	 * state need to hear of none? Writes all of *ret then. NULL: no. */
+	 * state need to hear of none? Of a stream: is each operation? Writes all of *ret then. NULL: no. */
 	bool (*repeats)(const void *state, struct nd_cycle *ret);
 	/* State behind .state_bytes that only some workloads need; NULL: none. */
 	size_t (*more_bytes)(const struct nd_workload *workload);

@@ -181,10 +181,21 @@ static void next(void *state, const struct nd_event *ev, struct nd_step *ret, st
 		next_passive(s, ev, ret);
 }
 
+static bool repeats(const void *state, struct nd_cycle *ret)
+{
+	const struct stream *s = state;
+
+	if (s->left != ND_UNKNOWN || s->sizes || s->pace.ns_per_byte > 0 || s->draining)
+		return false;
+	*ret = (struct nd_cycle){ .tx = s->active ? s->message : 0, .one_way = true };
+	return true;
+}
+
 const struct nd_load nd_load_stream = {
 	.name = "stream",
 	.help = "one end sends without waiting for answers",
 	.state_bytes = sizeof(struct stream),
 	.init = init,
 	.next = next,
+	.repeats = repeats,
 };
