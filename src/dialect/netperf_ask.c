@@ -187,6 +187,7 @@ void nd_np_own_sizes(struct nd_np *d)
 		said->send_bytes.local = as_said(w->message_bytes);
 	} else if (receives) {
 		w->message_bytes = size_of(n->recv_bytes.local, s->rcvbuf_bytes, n->datagram);
+		w->recv_bytes = w->message_bytes;
 		said->recv_bytes.local = as_said(w->message_bytes);
 	}
 	said->send_width.local = width_of(n->send_width.local, sends, is_both(n), s->sndbuf_bytes,

@@ -260,7 +260,8 @@ int nd_np_fill_sizes(struct nd_np *d)
 		return fill_turns(d, w);
 	}
 	if (q->direction == ND_NP_RECV) {
-		w->message_bytes = size_of(q->recv_bytes, s->rcvbuf_bytes, datagram);
+		w->recv_bytes = w->message_bytes =
+			size_of(q->recv_bytes, s->rcvbuf_bytes, datagram);
 		return 0;
 	}
 	w->message_bytes = size_of(q->send_bytes, s->sndbuf_bytes, datagram);

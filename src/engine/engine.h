@@ -218,6 +218,8 @@ struct nd_io {
 	/* Phases: the run sets the next edge; the engine calls edge() at the first operation past it and at
 	 * a time-out when nothing happens. edge() moves .edge_ns on, and may set .stop_sending or .quit. */
 	uint64_t edge_ns;
+	uint64_t
+		sample_ns; /* edge() has something to do by then that keeps no call from waiting; 0: nothing */
 	uint64_t still_ns; /* .c was then what it is now, but for one operation; 0: not known */
 	void (*edge)(struct nd_io *io, uint64_t now_ns);
 	void *run;         /* the worker, for edge() */

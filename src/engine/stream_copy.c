@@ -9,6 +9,7 @@
 #include "engine/stream.h"
 
 #define RECV_BYTES (256ull << 10) /* what stays in a core's own cache beside the bytes sent */
+#define MOST_BYTES (8ull << 20)   /* more than a socket ever holds */
 #define MIN_BYTES  (16ull << 10)
 #define FILL_BYTES (256ull << 10) /* a filled piece that the socket does not take is filled again */
 
@@ -65,7 +66,7 @@ static int open_recv(struct nd_io *io, unsigned lane, struct nd_err *err)
 	io->rx_state[lane] = s = calloc(1, sizeof(*s));
 	/* whatever comes is read in large pieces; an exact message needs room for itself */
 	if (s)
-		s->size = RECV_BYTES;
+		s->size = (size_t)ND_MIN(l->workload->recv_bytes ?: RECV_BYTES, MOST_BYTES);
 	if (s && l->load->round_trips)
 		s->size = (size_t)ND_MAX(ND_MIN(nd_lane_message(l), RECV_BYTES), MIN_BYTES);
 	if (!s || !(s->room = nd_buffer_new(s->size)))

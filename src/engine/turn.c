@@ -521,7 +521,7 @@ void nd_io_tick(struct nd_io *io, uint64_t now_ns)
 	struct pollfd p = { .fd = io->wake_fd, .events = POLLIN };
 
 	io->now_ns = now_ns;
-	if (now_ns >= io->edge_ns) {
+	if (now_ns >= io->edge_ns || (io->sample_ns && now_ns >= io->sample_ns)) {
 		io->edge(io, now_ns);
 		io->now_ns = nd_now_ns(); /* what the edge took is no part of the next operation */
 		io->rescan = true;

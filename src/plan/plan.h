@@ -85,7 +85,9 @@ struct nd_workload {
 	const char *transport;
 	uint64_t flows;      /* 1..ND_MAX_FLOWS */
 	uint64_t first_flow; /* number of its first flow in the test: flows are numbered over all */
-	uint64_t message_bytes;  /* one send or datagram; stream default 256 KiB at 1 flow */
+	uint64_t message_bytes; /* one send or datagram; stream default 256 KiB at 1 flow */
+	uint64_t
+		recv_bytes; /* stream: of one call that reads it; 0: as the engine likes; never travels */
 	uint64_t request_bytes;  /* rr */
 	uint64_t response_bytes; /* rr */
 	uint64_t rate_bps;       /* payload bit/s over all flows; 0: unlimited */

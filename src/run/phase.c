@@ -186,7 +186,8 @@ static void set_edge(struct nd_worker *w, uint64_t now_ns)
 	else if (is_waiting(w))
 		w->io.edge_ns = ND_MIN(edge_ns, now_ns + DRAIN_POLL_NS);
 	else
-		w->io.edge_ns = ND_MIN(edge_ns, w->sample_ns);
+		w->io.edge_ns = w->io.patient ? edge_ns : ND_MIN(edge_ns, w->sample_ns);
+	w->io.sample_ns = w->io.patient ? w->sample_ns : 0;
 }
 
 /* By the schedule: true edges are later, and differ from worker to worker. */

@@ -112,6 +112,23 @@ def test_runs(served, words):
         assert text not in done.stdout + done.stderr, done
 
 
+# Words of the receiving end: the longest read that it may make, as it says itself.
+READS = [("-t TCP_STREAM -- -M 1000", "REMOTE"), ("-t TCP_STREAM --", "REMOTE"),
+         ("-t TCP_MAERTS -- -M ,1000", "LOCAL"), ("-t omni -- -d recv -M ,777", "LOCAL"),
+         ("-t TCP_STREAM --parallel 2 -- -M 900", "REMOTE")]
+
+
+@pytest.mark.parametrize("words, end", READS)
+def test_reads_are_as_long_as_asked(served, words, end):
+    names = [f"{end}_{name}" for name in ("RECV_SIZE", "RECV_CALLS", "BYTES_RECVD")]
+    done = served.netperf(f"-l 1 -P 0 {words} -k {','.join(names)}")
+    told = dict(line.split("=") for line in done.stdout.splitlines())
+    size, calls, got = (int(told[name]) for name in names)
+    asked = [int(word) for word in words.partition(" -M ")[2].strip(",").split()]
+    assert size == (asked[0] if asked else size) and got > 0, done
+    assert got <= size * calls, done
+
+
 def test_no_netserver(lab, folder):
     net = lab()
     done = net.a.run([folder / "netperf", "-H", net.b.ip4, "-l", "1"], timeout=60 * slow())
