@@ -216,6 +216,7 @@ const struct nd_load nd_load_crr = {
 	.needs = ND_LOAD_STREAM,
 	.round_trips = true,
 	.connects = true,
+	.asks_first = true,
 };
 
 const struct nd_load nd_load_cc = {

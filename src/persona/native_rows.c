@@ -77,7 +77,8 @@ static const struct nd_opt connect_flow_rows[] = {
 	  .common = true, .help = "connections at a time",
 	  .more = "Several keep both ends busy while packets are on their way. Their phases hold the time for which they wait "
 		  "for each other: -P 1 tells what one takes that is alone. Unless told, they are not more than -n, nor "
-		  "fewer than -T." },
+		  "fewer than -T; and to an address of this machine one for each CPU. A request goes with the packet "
+		  "that ends the handshake." },
 	{ 0 }
 };
 

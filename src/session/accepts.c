@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "session/int.h"
 
-static bool is_here(const struct nd_served *c)
+bool nd_accepts_here(const struct nd_test *t)
 {
-	struct nd_addr a = c->test.local, b = c->test.peer;
+	struct nd_addr a = t->local, b = t->peer;
 
 	nd_addr_set_port(&a, 0);
 	nd_addr_set_port(&b, 0);
@@ -24,7 +24,8 @@ void nd_accepts_pin(struct nd_served *c, const struct nd_run_cfg *cfg)
 {
 	uint64_t threads = ND_MIN(cfg->threads, nd_plan_flows(&c->plan));
 
-	if (!c->plan.pin && threads > 1 && is_here(c) && c->test.here->host.cpus_allowed == threads)
+	if (!c->plan.pin && threads > 1 && nd_accepts_here(&c->test) &&
+	    c->test.here->host.cpus_allowed == threads)
 		c->plan.pin = "auto";
 }
 
@@ -53,7 +54,7 @@ void nd_accepts_open(struct nd_served *c, struct nd_listen_group *ret)
 
 	ret->n = 1;
 	ret->fd[0] = nd_take_fd(&c->listener);
-	if (is_here(c))
+	if (nd_accepts_here(&c->test))
 		list_cpus(c->test.run, ret);
 	if (ret->n == 1 || nd_listen_group(t, &c->plan.sock, ret, &err) == 0)
 		return;

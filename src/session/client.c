@@ -224,12 +224,29 @@ static int spread(struct client *c, struct nd_err *err)
 	return nd_spread_ports(&ports, c->plan, err);
 }
 
+/* Nobody has to be waited for on one machine: the connections at once that keep its CPUs busy are one for each, whose
+ * thread waits inside its calls. */
+static void settle_connections(const struct client *c)
+{
+	struct nd_plan *plan = c->plan;
+	struct nd_workload *w = &plan->workload[0];
+	uint64_t n = plan->threads ?: c->here.host.cpus_allowed;
+
+	if (plan->verb != ND_VERB_CONNECT || plan->ask.has_flows || !nd_accepts_here(&c->test) ||
+	    n == ND_UNKNOWN)
+		return;
+	w->flows = ND_MIN(n, (uint64_t)ND_MAX_THREADS);
+	if (w->total_ops)
+		w->flows = ND_MIN(w->flows, w->total_ops);
+}
+
 static int on_up(void *user, struct nd_err *err)
 {
 	struct client *c = user;
 	char text[128];
 	int r = keep_family(c, err);
 
+	settle_connections(c);
 	if (r == 0)
 		r = size_datagrams(c, err);
 	if (r == 0 && c->plan->spread)

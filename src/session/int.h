@@ -379,6 +379,8 @@ void nd_flows_datagram(struct nd_server *s, const struct nd_addr *peer, const st
 /** nd_flows_listener() - each flow that makes connections over and over gets the test's listening socket. */
 void nd_flows_listener(struct nd_served *c);
 /* accepts.c: who accepts connections that come and go, and where. */
+/** nd_accepts_here() - are both ends of the test's control connection at one address? */
+bool nd_accepts_here(const struct nd_test *t);
 /** nd_accepts_pin() - before the run is made: a thread for each CPU, where that keeps connections on theirs. */
 void nd_accepts_pin(struct nd_served *c, const struct nd_run_cfg *cfg);
 /** nd_accepts_open() - when it is made: a listening socket for each worker where each has a CPU of its own, else one for

@@ -311,6 +311,7 @@ def test_so_many_connections_and_no_more(pair, ask, args):
     report = ask("connect", pair.a, pair.server, *args, "-n", "1001")
     d = report["directions"][0]
     assert not report["partial"] and d["latency"]["answered"] == d["latency"]["service"]["count"] == 1001
+    assert d["flows"] == (int(args[args.index("-P") + 1]) if "-P" in args else 8)
 
 
 def listening(host, port):
@@ -328,14 +329,16 @@ def test_on_one_machine_each_cpu_has_its_connections(lab, serve, netdyno, args):
     client = net.b.spawn([netdyno, "connect", net.b.ip4, "-p", server.port, *args, "-t", "60s", "--warmup", "0s",
                           "-i", "0.2s", "--json-lines"])
     client.wait_line('"event":"interval"', 20 * kitnet.slow(), "stdout")
-    flows = int(args[args.index("-P") + 1]) if "-P" in args else 8
+    flows = int(args[args.index("-P") + 1]) if "-P" in args else 1 if "-T" in args else cpus
     assert listening(net.b, int(server.port) + 1) == (cpus if "-T" not in args and flows >= cpus else 1)
     with net.b.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         with pytest.raises(OSError):
             other.bind((net.b.ip4, int(server.port) + 1))
             other.listen()
-    assert end_of(client)["directions"][0]["latency"]["answered"] > 0
+    d = end_of(client)["directions"][0]
+    assert d["latency"]["answered"] > 0 and d["flows"] == flows
+    assert quantile(d["latency"]["service"], "p50") < 30e3 * kitnet.slow(), "no acknowledgement is waited for"
     kitnet.poll("the port is closed", lambda: listening(net.b, int(server.port) + 1) == 0, 20 * kitnet.slow())
 
 
