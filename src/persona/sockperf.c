@@ -43,19 +43,19 @@ static int judge(const struct nd_sockperf_line *l, struct nd_err *err)
 	const struct nd_sockperf *n = &l->n;
 	uint64_t most = n->tcp ? ND_SOCKPERF_MAX_TCP : ND_MAX_DATAGRAM;
 
-	if (l->feed && (l->has_address || l->has_port))
+	if (l->n.feed && (l->has_address || l->has_port))
 		return nd_fail(err, -EINVAL, "-f conflicts with -i,-p options");
-	if (l->feed && n->tcp)
+	if (l->n.feed && n->tcp)
 		return nd_fail(err, -EINVAL, "-f conflicts with --tcp option");
-	if (l->feed && l->client_port)
+	if (l->n.feed && l->n.client_port)
 		return nd_fail(err, -EINVAL, "--client_port conflicts with -f option");
 	if (l->loops && !n->nonblocked)
 		return nd_fail(err, -EINVAL, "--recv_looping_num other than 1 needs --nonblocked");
-	if (l->has_iomux && !l->feed)
+	if (l->has_iomux && !l->n.feed)
 		return nd_fail(err, -EINVAL, "-F must be used with feed file (option '-f')");
 	if (l->has_messages && (l->has_time || l->has_rate))
 		return nd_fail(err, -EINVAL, "-n conflicts with -t,--mps options");
-	if (l->compares && l->has_burst)
+	if (l->n.compares && l->has_burst)
 		return nd_fail(err, -EINVAL, "--data-integrity conflicts with -b option");
 	if (n->dots && n->rows)
 		return nd_fail(err, -EINVAL, "-a conflicts with -A option");
@@ -83,6 +83,10 @@ int nd_sockperf_settle(struct nd_plan *plan, void *target, const struct nd_strv 
 		l->n.rate = UNDER_RATE;
 	if (l->n.mode != ND_SP_UNDER_LOAD && l->n.mode != ND_SP_PLAYBACK)
 		l->n.reply_every = 1;
+	l->n.nodelay = (l->n.mode == ND_SP_THROUGHPUT) == l->toggles_nodelay;
+	l->n.loops = l->multicast.loops;
+	l->n.answers_sender = l->multicast.answers_sender;
+	l->n.ttl = l->multicast.ttl;
 	r = judge(l, err);
 	if (r == 0 && l->n.mode == ND_SP_PLAYBACK)
 		r = nd_sockperf_playback(l, err);
@@ -149,20 +153,20 @@ static int fill_addresses(struct nd_sockperf_line *l, struct nd_err *err)
 {
 	struct nd_plan *plan = l->plan;
 	struct nd_target *t;
-	int r = l->feed ? nd_sockperf_feed(l, err) : one_target(l, err);
+	int r = l->n.feed ? nd_sockperf_feed(l, err) : one_target(l, err);
 
 	if (r < 0)
 		return r;
 	if (!l->n.method)
-		l->n.method = l->feed ? "epoll" : "recvfrom";
+		l->n.method = l->n.feed ? "epoll" : "recvfrom";
 	t = l->targets.v;
 	for (uint64_t i = 0; i < l->targets.n; i++)
 		t[i].flows = l->n.mode == ND_SP_SERVER ? 0 : ND_MAX(l->n.threads, 1);
 	for (uint64_t i = 0; i < l->targets.n; i++)
 		l->multicast.wanted |= t[i].host && is_group(t[i].host);
 	place(plan, l->targets);
-	plan->source_port = l->client_port;
-	if (l->client_address && nd_strv_add(&plan->arena, &plan->bind, l->client_address) < 0)
+	plan->source_port = l->n.client_port;
+	if (l->n.client_address && nd_strv_add(&plan->arena, &plan->bind, l->n.client_address) < 0)
 		return nd_fail(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -171,16 +175,15 @@ static void fill_sockopts(const struct nd_sockperf_line *l)
 {
 	struct nd_plan *plan = l->plan;
 
-	plan->sock.nodelay =
-		(l->n.tcp || l->streams) && (l->n.mode == ND_SP_THROUGHPUT) == l->toggles_nodelay;
+	plan->sock.nodelay = (l->n.tcp || l->streams) && l->n.nodelay;
 	plan->sock.fragment = true;
 	plan->sock.sndbuf_bytes = plan->sock.rcvbuf_bytes = l->n.buffer_bytes;
 	plan->sock.has_dscp = l->has_tos;
-	plan->sock.dscp = l->tos >> 2;
-	plan->sock.ecn = l->tos & 3;
+	plan->sock.dscp = l->n.tos >> 2;
+	plan->sock.ecn = l->n.tos & 3;
 	plan->sock.pacing_bps = l->n.pace * 8;
 	plan->busy_poll_us = l->lls_us;
-	plan->sock.reuseaddr = l->reuseaddr;
+	plan->sock.reuseaddr = l->n.reuseaddr;
 	plan->sock.multicast = l->multicast;
 	plan->sock.multicast.joins = l->n.mode != ND_SP_THROUGHPUT;
 }
@@ -201,7 +204,7 @@ static void fill_how(const struct nd_sockperf_line *l)
 	if ((l->multicast.wanted || l->n.servers > 1) && l->n.mode != ND_SP_SERVER)
 		plan->tx = "sendto";
 	plan->wait = l->n.nonblocked ? "spin" : "auto";
-	plan->pin = l->pin;
+	plan->pin = l->n.pin;
 	plan->threads = ND_MAX(l->n.threads, 1);
 	plan->connect_timeout_ns = l->connect_ms * ND_NS_PER_MS;
 	plan->daemon = l->n.daemonize;
@@ -258,7 +261,7 @@ static void fill_client(struct nd_sockperf_line *l)
 				      .rate_ops = n->rate,
 				      .burst = n->burst,
 				      .servers = n->servers,
-				      .compares = l->compares,
+				      .compares = l->n.compares,
 				      .skips = n->skips,
 				      .turns = takes_turns(l),
 				      .activity = ND_MAX(n->dots, n->rows),
@@ -436,6 +439,20 @@ static bool asks_compat(const struct nd_words *w)
 	return false;
 }
 
+/* Two more names of --help; what begins with a dash is no value. */
+static void know_questions(struct nd_words *w)
+{
+	for (int i = 2; i < w->argc; i++) {
+		char *help;
+
+		if (strcmp(w->argv[i], "-?") != 0 && strcmp(w->argv[i], "--usage") != 0)
+			continue;
+		help = nd_arena_alloc(&w->plan->arena, 1, sizeof("--help"));
+		if (help) /* else it is an unknown option */
+			w->argv[i] = memcpy(help, "--help", sizeof("--help"));
+	}
+}
+
 static int choose(struct nd_words *w, const struct nd_face **ret, struct nd_err *err)
 {
 	const char *word = w->argc > 1 ? w->argv[1] : NULL;
@@ -448,6 +465,7 @@ static int choose(struct nd_words *w, const struct nd_face **ret, struct nd_err 
 		if (strcmp(word, modes[i].name) != 0 && strcmp(word, modes[i].alias) != 0)
 			continue;
 		*ret = &faces[i + (asks_compat(w) ? (unsigned)ND_SP_MODES : 0u)];
+		know_questions(w);
 		w->argc--;
 		w->argv++;
 		return ND_NEXT_RUN;

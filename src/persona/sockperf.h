@@ -10,11 +10,11 @@
 struct nd_sockperf_line {
 	struct nd_sockperf n;
 	struct nd_plan *plan;
-	const char *address, *client_address, *feed, *pin;
-	uint64_t port, client_port, lls_us, tos, connect_ms;
+	const char *address;
+	uint64_t port, lls_us, connect_ms;
 	bool has_address, has_port, has_messages, has_time, has_rate, has_burst, has_message_bytes;
-	bool toggles_nodelay, no_effect, has_lls, has_tos, has_iomux, has_client_port, has_pin;
-	bool compares, reuseaddr, loops; /* --recv_looping_num is not 1 */
+	bool toggles_nodelay, has_lls, has_tos, has_iomux, has_client_port;
+	bool loops; /* --recv_looping_num is not 1 */
 	struct nd_multicast multicast;
 	struct nd_list targets; /* struct nd_target */
 	uint64_t streams;       /* of a feed file's, those of TCP: the first ones */

@@ -97,7 +97,7 @@ int nd_sockperf_feed(struct nd_sockperf_line *l, struct nd_err *err)
 	bool *tcp; /* of each line */
 	struct nd_list rest = { 0 };
 	size_t n = 0;
-	int r = nd_read_file(l->feed, FEED_BYTES, &text, &n, err);
+	int r = nd_read_file(l->n.feed, FEED_BYTES, &text, &n, err);
 
 	if (r < 0)
 		return nd_wrap(err, -EINVAL, "-f");

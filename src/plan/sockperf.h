@@ -32,6 +32,7 @@ struct nd_sockperf {
 	bool tcp, full_rtt, giga, precise, dont_warm_up, nonblocked, dont_reply, has_rate, gaps,
 		skips;
 	bool has_time, short_average, coloured, daemonize, codes_as_theirs;
+	bool debug, compares, no_rdtsc, reuseaddr, nodelay, loops, answers_sender, has_threads;
 	uint64_t time_s;      /* -t */
 	uint64_t messages;    /* -n; 0: by time */
 	uint64_t burst;       /* -b */
@@ -45,12 +46,14 @@ struct nd_sockperf {
 	uint64_t wait_s;                          /* --pre-warmup-wait */
 	uint64_t bin_us, bin_low_us, bin_high_us; /* --histogram; bin 0: none */
 	uint64_t buffer_bytes, pace;              /* --buffer-size, --rate-limit; 0: none */
+	uint64_t tos, ttl, client_port;           /* for -d alone, as .pin and what follows it */
 	const char *method;                       /* how sockets are waited for, as shown */
 	const char *log;                          /* --full-log; NULL */
 	const char *version;                      /* as shown */
 	const char *data_file;                    /* --data-file; NULL */
-	struct nd_strv addresses;                 /* shown, "IP PORT TCP|UDP" */
-	struct nd_list schedule;                  /* playback: struct nd_playback */
+	const char *pin, *receiver_pin, *client_address, *feed; /* NULL: not given */
+	struct nd_strv addresses;                               /* shown, "IP PORT TCP|UDP" */
+	struct nd_list schedule;                                /* playback: struct nd_playback */
 };
 
 /* One message of a playback. */

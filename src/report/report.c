@@ -148,6 +148,7 @@ int nd_report_check(const struct nd_report_cfg *cfg, struct nd_err *err)
 		{ "xml_file", "the XML file" },
 		{ "json_file", "the JSON file" },
 		{ "log_file", "the log file" },
+		{ "log", "--full-log" },
 	};
 
 	struct nd_face face = nd_face_of(cfg, NULL);

@@ -255,6 +255,17 @@ void nd_sprep_total(const struct nd_sprep *f, struct nd_str *out)
 	nd_str_add(out, "\n");
 }
 
+/* From the first message on, as in the log. */
+static void put_bounds(const struct nd_sprep *f, struct nd_str *out)
+{
+	const struct nd_exact_span *s = &f->e.span;
+	uint64_t zero_ns = ND_MIN(nd_sprep_first_ns(f), s->begin_ns);
+
+	nd_str_addf(out, "sockperf: testStart: %.9f sec testEnd: %.9f sec\n",
+		    (double)(s->begin_ns - zero_ns) / (double)ND_NS_PER_S,
+		    (double)(s->end_ns - zero_ns) / (double)ND_NS_PER_S);
+}
+
 void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *out)
 {
 	const struct nd_exact_span *s = &f->e.span;
@@ -276,6 +287,8 @@ void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *o
 				"--time/--mps/--reply-every\n");
 		return;
 	}
+	if (!in_log && nd_face_bool(&f->face, "debug"))
+		put_bounds(f, out);
 	nd_str_addf(out,
 		    "sockperf: [Valid Duration] RunTime=%.3f sec; SentMessages=%llu; "
 		    "ReceivedMessages=%llu\n",
@@ -295,6 +308,8 @@ static void put_version(const struct nd_sprep *f, struct nd_str *out)
 	const char *version = nd_face_str(&f->face, "version");
 	nd_auto_str line = { 0 };
 
+	if (nd_face_bool(&f->face, "debug"))
+		nd_sprep_settings(f, out);
 	nd_str_addf(&line, "== version #%s == ", version ? version : "");
 	nd_str_add(out, "sockperf: ");
 	nd_sprep_colour(f, ND_SP_PURPLE, nd_str_text(&line), out);
@@ -323,9 +338,16 @@ static void put_pace(const struct nd_sprep *f, struct nd_str *out)
 		nd_str_add(out, "sockperf: succeed to set sock-SO_MAX_PACING_RATE\n");
 }
 
+/* Sockets and their buffers are told first of all. */
+static bool is_sized(const struct nd_sprep *f)
+{
+	return nd_face_u64(&f->face, "buffer_bytes") > 0;
+}
+
 static void begin_client(const struct nd_sprep *f, struct nd_str *out)
 {
-	put_version(f, out);
+	if (is_sized(f))
+		put_version(f, out);
 	put_pace(f, out);
 	nd_str_add(out, "sockperf[CLIENT] send on:");
 	if (f->mode != ND_SPREP_TP)
@@ -368,12 +390,6 @@ static void begin_server(const struct nd_sprep *f, struct nd_str *out)
 	}
 }
 
-/* Sockets and their buffers are told first of all. */
-static bool is_sized(const struct nd_sprep *f)
-{
-	return nd_face_u64(&f->face, "buffer_bytes") > 0;
-}
-
 static void begin(const struct nd_report_cfg *cfg, struct nd_str *out)
 {
 	struct nd_sprep f;
@@ -381,7 +397,7 @@ static void begin(const struct nd_report_cfg *cfg, struct nd_str *out)
 	nd_sprep_open(&f, cfg, NULL);
 	if (nd_face_bool(&f.face, "daemonize"))
 		nd_str_add(out, "sockperf: Running as daemon\n");
-	if (f.mode == ND_SPREP_SR && !is_sized(&f))
+	if (!is_sized(&f))
 		put_version(&f, out);
 }
 

@@ -14,6 +14,10 @@
 
 #define ND_SP_NO_ANSWER "sockperf: No messages were received from the server. Is the server down?\n"
 
+/* --mps=max: what room is made for. */
+#define ND_SP_PING_MAX 600000u
+#define ND_SP_RATE_MAX 10000000u
+
 enum nd_sprep_mode { ND_SPREP_PP, ND_SPREP_UL, ND_SPREP_TP, ND_SPREP_PB, ND_SPREP_SR };
 
 /* A run's figures. */
@@ -49,16 +53,22 @@ bool nd_sprep_has_statistics(const struct nd_sprep *f);
 /** nd_sprep_colour() - @text between the escapes of @code, where colours are wanted. */
 void nd_sprep_colour(const struct nd_sprep *f, const char *code, const char *text,
 		     struct nd_str *out);
+/** nd_sprep_rate_of() - messages a second, as logs and -d tell them. */
+uint64_t nd_sprep_rate_of(const struct nd_sprep *f);
 /** nd_sprep_next() - go on to the figures of the next server. False: there is none. */
 bool nd_sprep_next(struct nd_sprep *f);
 /** nd_sprep_total() - [Total Run], of all servers. */
 void nd_sprep_total(const struct nd_sprep *f, struct nd_str *out);
+/** nd_sprep_settings() - those of -d, one on a line. */
+void nd_sprep_settings(const struct nd_sprep *f, struct nd_str *out);
 /** nd_sprep_statistics() - a server's lines to MIN. @in_log: without the summary line. */
 void nd_sprep_statistics(const struct nd_sprep *f, bool in_log, struct nd_str *out);
 /** nd_sprep_throughput() - what was sent, and what of it arrived. */
 void nd_sprep_throughput(const struct nd_sprep *f, struct nd_str *out);
 /** nd_sprep_rate() - a line where a schedule was never ahead of time. */
 void nd_sprep_rate(const struct nd_sprep *f, struct nd_str *out);
+/** nd_sprep_first_ns() - the first message of all, with which times in the log begin. UINT64_MAX: there is none. */
+uint64_t nd_sprep_first_ns(const struct nd_sprep *f);
 /** nd_sprep_log() - the full log, streamed. Return: 0, negative errno with @err. */
 ND_MUST_CHECK int nd_sprep_log(const struct nd_sprep *f, const char *name, struct nd_err *err);
 /** nd_sprep_histogram() - bars behind the statistics (@in_log: as rows of the log). */

@@ -42,14 +42,12 @@ static void flush(struct log *l, size_t least)
 static void put_parameters(const struct nd_sprep *f, struct nd_str *out)
 {
 	const struct nd_face *c = &f->face;
-	uint64_t messages = nd_face_u64(c, "messages"), rate = nd_face_u64(c, "rate");
+	uint64_t messages = nd_face_u64(c, "messages");
 	uint64_t burst = nd_face_u64(c, "burst");
 
-	if (rate == 0)
-		rate = f->mode == ND_SPREP_PP ? ND_MIN(600000 * burst, 10000000) : 10000000;
 	nd_str_add(out, DASHES "test was performed using the following parameters:");
 	if (messages == 0)
-		nd_str_addf(out, " --mps=%llu", (unsigned long long)rate);
+		nd_str_addf(out, " --mps=%llu", (unsigned long long)nd_sprep_rate_of(f));
 	nd_str_addf(out, " --burst=%llu", (unsigned long long)burst);
 	if (messages == 0)
 		nd_str_addf(out, " --reply-every=%llu",
@@ -84,8 +82,7 @@ static void put_row(void *user, const struct nd_sample *at)
 	flush(l, PIECE_BYTES);
 }
 
-/* Times begin with the first message of all. */
-static uint64_t first_ns(const struct nd_sprep *f)
+uint64_t nd_sprep_first_ns(const struct nd_sprep *f)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -130,7 +127,7 @@ static int write_rows(struct log *l)
 		nd_str_add(&l->text, ND_SP_NO_ANSWER);
 	else
 		nd_sprep_total(&one, &l->text);
-	l->zero_ns = first_ns(&one);
+	l->zero_ns = nd_sprep_first_ns(&one);
 	if (one.received > 0)
 		do
 			r = write_server(l, &one);

@@ -6,6 +6,7 @@
 
 #define FRAME_BYTES 1472u /* that an Ethernet frame carries as a datagram */
 
+/* 3.7 leaves a bracket open. */
 static void put_note(const struct nd_sprep *f, struct nd_str *out)
 {
 	uint64_t bytes = nd_face_u64(&f->face, "message_bytes");
@@ -26,11 +27,10 @@ static void put_note(const struct nd_sprep *f, struct nd_str *out)
 	nd_str_add(&line, ". For getting maximum throughput ");
 	if (!rate)
 		nd_str_addf(&line, "consider using --msg-size=%u", FRAME_BYTES);
-	else if (bytes == FRAME_BYTES)
-		nd_str_add(&line, "use --mps=max");
 	else
-		nd_str_addf(&line, "use --mps=max (and consider --msg-size=%u or --msg-size=4096)",
-			    FRAME_BYTES);
+		nd_str_addf(&line, "use --mps=max (and consider --msg-size=%u or --msg-size=4096%s",
+			    FRAME_BYTES,
+			    range && nd_face_bool(&f->face, "short_average") ? "" : ")");
 	nd_str_add(out, "sockperf: ");
 	nd_sprep_colour(f, ND_SP_PURPLE, nd_str_text(&line), out);
 	nd_str_add(out, "\n");

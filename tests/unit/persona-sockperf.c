@@ -226,6 +226,10 @@ static void refuses(void **state)
 		{ "tp --tls", "--tls is not implemented here" },
 		{ "tp --load-vma",
 		  "--load-vma takes a vendor's kernel-bypass library, which this program does not use" },
+		{ "pp --vmazcopyread",
+		  "--vmazcopyread takes a vendor's kernel-bypass library, which this program does not use" },
+		{ "sr --vmarxfiltercb",
+		  "--vmarxfiltercb takes a vendor's kernel-bypass library, which this program does not use" },
 		{ "tp --dummy-send",
 		  "--dummy-send takes a vendor's kernel-bypass library, which this program does not use" },
 		{ "tp --timeout -1", "--timeout needs a value: MS" },
@@ -325,6 +329,65 @@ static void takes_what_has_no_effect(void **state)
 	done(&l);
 }
 
+/* By all its names, and wherever it stands. */
+static void helps(void **state)
+{
+	static const char *const rows[] = { "pp --help", "pp -h", "pp -?", "sr -p 5 --usage",
+					    "ul --usage -t 0" };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct line l;
+
+		if (read_line(&l, rows[i]) != ND_NEXT_PRINT)
+			fail_msg("%s: %s", rows[i], l.err.text);
+		assert_non_null(strstr(nd_str_text(&l.out), "usage: sockperf "));
+		done(&l);
+	}
+}
+
+/* What -d shows stands behind the defaults of each mode. */
+static void tells_settings(void **state)
+{
+	static const struct {
+		const char *text;
+		bool nodelay, loops, has_threads;
+		uint64_t ttl, client_port;
+		const char *pin, *receiver_pin, *client_address;
+	} rows[] = {
+		{ "pp -d", true, false, false, 2, 0, NULL, NULL, NULL },
+		{ "tp -d", false, false, false, 2, 0, NULL, NULL, NULL },
+		{ "tp -d --tcp-avoid-nodelay --client_port 9 --client_ip 127.0.0.2", true, false,
+		  false, 2, 9, NULL, NULL, "127.0.0.2" },
+		{ "ul -d --tcp-avoid-nodelay --sender-affinity 0 --receiver-affinity 1,0", false,
+		  false, false, 2, 0, "0", "1,0", NULL },
+		{ "sr --debug --threads-num 1 --mc-ttl 0 --mc-loopback-enable --cpu-affinity 1",
+		  true, true, true, 0, 0, "1", NULL, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		const char *got[3],
+			*want[] = { rows[i].pin, rows[i].receiver_pin, rows[i].client_address };
+		struct line l;
+
+		if (read_line(&l, rows[i].text) != ND_NEXT_RUN)
+			fail_msg("%s: %s", rows[i].text, l.err.text);
+		assert_true(l.n->debug);
+		assert_int_equal(l.n->nodelay, rows[i].nodelay);
+		assert_int_equal(l.n->loops, rows[i].loops);
+		assert_int_equal(l.n->has_threads, rows[i].has_threads);
+		assert_int_equal(l.n->ttl, rows[i].ttl);
+		assert_int_equal(l.n->client_port, rows[i].client_port);
+		got[0] = l.n->pin;
+		got[1] = l.n->receiver_pin;
+		got[2] = l.n->client_address;
+		for (size_t k = 0; k < ND_COUNTOF(got); k++)
+			assert_string_equal(got[k] ? got[k] : "", want[k] ? want[k] : "");
+		done(&l);
+	}
+}
+
 static int make_feed(void **state)
 {
 	int fd = mkstemp(feed);
@@ -349,6 +412,8 @@ int main(void)
 		cmocka_unit_test(refuses_feeds),
 		cmocka_unit_test(takes_what_has_no_effect),
 		cmocka_unit_test(takes_both_kinds),
+		cmocka_unit_test(helps),
+		cmocka_unit_test(tells_settings),
 	};
 
 	return cmocka_run_group_tests(tests, make_feed, drop_feed);

@@ -140,23 +140,38 @@ static void sends(void **state)
 		uint64_t bytes, rate;
 		bool giga, precise;
 		const char *want;
+		uint64_t range;
+		bool short_average;
 	} rows[] = {
 		{ 14, 0, false, false,
 		  "sockperf: Total of 1001 messages sent in 1.001 sec\n\n"
 		  "sockperf: NOTE: test was performed, using msg-size=14. For getting maximum throughput consider "
 		  "using --msg-size=1472\n"
 		  "sockperf: Summary: Message Rate is 1000 [msg/sec]\n"
-		  "sockperf: Summary: BandWidth is 0.013 MBps (0.107 Mbps)\n" },
+		  "sockperf: Summary: BandWidth is 0.013 MBps (0.107 Mbps)\n",
+		  0, false },
 		{ 1472, 0, false, true,
 		  "sockperf: Total of 1001 messages sent in 1.001 sec\n\n"
 		  "sockperf: Summary: Message Rate is 1000 [msg/sec]\n"
-		  "sockperf: Summary: BandWidth is 1.403808594 MBps (11.230468750 Mbps)\n" },
+		  "sockperf: Summary: BandWidth is 1.403808594 MBps (11.230468750 Mbps)\n",
+		  0, false },
 		{ 4000, 1000, true, false,
 		  "sockperf: NOTE: test was performed, using msg-size=4000, mps=1000. For getting maximum "
 		  "throughput use --mps=max (and consider --msg-size=1472 or --msg-size=4096)\n"
 		  "sockperf: Summary: Message Rate is 1000 [msg/sec], Packet Rate is about 3000 [pkt/sec] "
 		  "(3 ip frags / msg)\n"
-		  "sockperf: Summary: BandWidth is 0.004 GBps (0.031 Gbps)\n" },
+		  "sockperf: Summary: BandWidth is 0.004 GBps (0.031 Gbps)\n",
+		  0, false },
+		{ 1472, 1000, false, false,
+		  "using msg-size=1472, mps=1000. For getting maximum throughput use --mps=max (and "
+		  "consider --msg-size=1472 or --msg-size=4096)\n",
+		  0, false },
+		{ 500, 1000, false, false,
+		  "using average msg-size=500 (+/-100), mps=1000. For getting maximum throughput use "
+		  "--mps=max (and consider --msg-size=1472 or --msg-size=4096)\n",
+		  100, false },
+		{ 500, 1000, false, false,
+		  "--mps=max (and consider --msg-size=1472 or --msg-size=4096\n", 100, true },
 	};
 
 	const char *address = "IP = 127.0.0.1       PORT = 11111 # UDP";
@@ -171,11 +186,150 @@ static void sends(void **state)
 		face.rate = rows[i].rate;
 		face.giga = rows[i].giga;
 		face.precise = rows[i].precise;
+		face.range_bytes = rows[i].range;
+		face.short_average = rows[i].short_average;
 		print(&face, false, s, &out);
 		assert_non_null(strstr(nd_str_text(&out), "send on:\n[ 0] IP"));
 		if (!strstr(nd_str_text(&out), rows[i].want))
 			fail_msg("%s", nd_str_text(&out));
 		nd_samples_free(s);
+	}
+}
+
+/* Of -d: a client's settings with every other one changed, a server's, and where the statistics begin and end. */
+static const char client_settings[] =
+	"sockperf: +INFO:\n"
+	"\tmode = 0 \n\twith_sock_accl = 0 \n\tmsg_size = 100 \n\tmsg_size_range = 10 \n"
+	"\tsec_test_duration = 5 \n\tdata_integrity = 1 \n\tpacketrate_stats_print_ratio = 7 \n"
+	"\tburst_size = 3 \n\tpacketrate_stats_print_details = 1 \n\tfd_handler_type = 3 \n"
+	"\tmthread_server = 0 \n\tsock_buff_size = 0 \n\tthreads_num = 1 \n\tthreads_affinity =  \n"
+	"\tis_blocked = 0 \n\tis_nonblocked_send = 1 \n\tdo_warmup = 0 \n\tpre_warmup_wait = 4 \n"
+	"\tis_vmarxfiltercb = 0 \n\tis_vmazcopyread = 0 \n\tmc_loop_disable = 0 \n\tmc_ttl = 9 \n"
+	"\tuc_reuseaddr = 1 \n\ttcp_nodelay = 1 \n\tclient_work_with_srv_num = 2 \n"
+	"\tb_server_reply_via_uc = 0 \n\tb_server_dont_reply = 0 \n\tb_server_detect_gaps = 0\n"
+	"\tmps = 1800000 \n\tclient_bind_info = 127.0.0.2:33 \n\treply_every = 1 \n"
+	"\tb_client_ping_pong = 1 \n\tb_no_rdtsc = 1 \n\tsender_affinity = 0,1 \n"
+	"\treceiver_affinity = 1 \n\tb_stream = 0 \n\tdaemonize = 0 \n\tfeedfile_name = list \n"
+	"\ttos = 8 \n\tpacket pace limit = 0\n"
+	"sockperf: == version #x == \n";
+
+static const char server_settings[] =
+	"sockperf: +INFO:\n"
+	"\tmode = 1 \n\twith_sock_accl = 0 \n\tmsg_size = 65507 \n\tmsg_size_range = 0 \n"
+	"\tsec_test_duration = 1 \n\tdata_integrity = 0 \n\tpacketrate_stats_print_ratio = 0 \n"
+	"\tburst_size = 1 \n\tpacketrate_stats_print_details = 0 \n\tfd_handler_type = 0 \n"
+	"\tmthread_server = 1 \n\tsock_buff_size = 0 \n\tthreads_num = 2 \n\tthreads_affinity = 0-1 \n"
+	"\tis_blocked = 1 \n\tis_nonblocked_send = 0 \n\tdo_warmup = 1 \n\tpre_warmup_wait = 0 \n"
+	"\tis_vmarxfiltercb = 0 \n\tis_vmazcopyread = 0 \n\tmc_loop_disable = 1 \n\tmc_ttl = 2 \n"
+	"\tuc_reuseaddr = 0 \n\ttcp_nodelay = 1 \n\tclient_work_with_srv_num = 1 \n"
+	"\tb_server_reply_via_uc = 1 \n\tb_server_dont_reply = 1 \n\tb_server_detect_gaps = 1\n"
+	"\tmps = 10000 \n\tclient_bind_info = 0.0.0.0:0 \n\treply_every = 100 \n"
+	"\tb_client_ping_pong = 0 \n\tb_no_rdtsc = 0 \n\tsender_affinity = <empty> \n"
+	"\treceiver_affinity = <empty> \n\tb_stream = 0 \n\tdaemonize = 0 \n"
+	"\tfeedfile_name = <empty> \n\ttos = 0 \n\tpacket pace limit = 5\n"
+	"sockperf: == version #x == \n";
+
+static void tells_settings(void **state)
+{
+	static const struct {
+		struct nd_sockperf face;
+		const char *want;
+	} rows[] = {
+		{ { .mode = ND_SP_PING_PONG,
+		    .debug = true,
+		    .message_bytes = 100,
+		    .range_bytes = 10,
+		    .time_s = 5,
+		    .compares = true,
+		    .rows = 7,
+		    .burst = 3,
+		    .method = "poll",
+		    .feed = "list",
+		    .nonblocked = true,
+		    .skips = true,
+		    .dont_warm_up = true,
+		    .wait_s = 4,
+		    .loops = true,
+		    .ttl = 9,
+		    .reuseaddr = true,
+		    .nodelay = true,
+		    .servers = 2,
+		    .client_address = "127.0.0.2",
+		    .client_port = 33,
+		    .reply_every = 1,
+		    .no_rdtsc = true,
+		    .pin = "0,1",
+		    .receiver_pin = "1",
+		    .tos = 8,
+		    .version = "x" },
+		  client_settings },
+		{ { .mode = ND_SP_SERVER,
+		    .debug = true,
+		    .message_bytes = 14,
+		    .time_s = 1,
+		    .burst = 1,
+		    .method = "recvfrom",
+		    .has_threads = true,
+		    .threads = 2,
+		    .pin = "0-1",
+		    .ttl = 2,
+		    .nodelay = true,
+		    .servers = 1,
+		    .answers_sender = true,
+		    .dont_reply = true,
+		    .gaps = true,
+		    .reply_every = 1,
+		    .pace = 5,
+		    .version = "x" },
+		  server_settings },
+	};
+
+	const char *address = "IP = 127.0.0.1       PORT = 11111 # UDP";
+	const struct nd_writer *w = nd_writer_find("sockperf");
+	struct nd_sockperf whole = face_of(ND_SP_PING_PONG, &address);
+	struct nd_samples *s = samples();
+	nd_auto_str text = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_sockperf face = rows[i].face;
+		const struct nd_report_cfg cfg = { .face = &face,
+						   .face_table = &nd_sockperf_table };
+		nd_auto_str out = { 0 };
+
+		w->begin(&cfg, &out);
+		assert_string_equal(nd_str_text(&out), rows[i].want);
+	}
+	whole.debug = true;
+	print(&whole, false, s, &text);
+	assert_non_null(strstr(nd_str_text(&text),
+			       "Server No: 0\nsockperf: testStart: 0.400000000 sec testEnd: "
+			       "0.950010000 sec\nsockperf: [Valid Duration]"));
+	nd_samples_free(s);
+}
+
+/* A log that cannot be written is told before the test. */
+static void looks_at_its_log(void **state)
+{
+	static const struct {
+		const char *log, *want;
+	} rows[] = {
+		{ "/nowhere/log", "--full-log: /nowhere/log: No such file or directory" },
+		{ "/", "--full-log: '/' is a folder" },
+		{ "/dev/null", NULL },
+		{ NULL, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_sockperf face = { .log = rows[i].log };
+		const struct nd_report_cfg cfg = { .face = &face,
+						   .face_table = &nd_sockperf_table };
+		struct nd_err err = { 0 };
+
+		assert_int_equal(nd_report_check(&cfg, &err) < 0, rows[i].want != NULL);
+		if (rows[i].want)
+			assert_string_equal(err.text, rows[i].want);
 	}
 }
 
@@ -313,6 +467,8 @@ int main(void)
 		cmocka_unit_test(sends),
 		cmocka_unit_test(server_begins),
 		cmocka_unit_test(tells_what_it_sees),
+		cmocka_unit_test(tells_settings),
+		cmocka_unit_test(looks_at_its_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
