@@ -28,7 +28,7 @@ void *nd_sockperf_make_line(struct nd_plan *plan)
 	if (!l)
 		return NULL;
 	l->plan = plan;
-	l->n.burst = l->n.reply_every = l->n.time_s = l->n.servers = 1;
+	l->n.burst = l->n.reply_every = l->n.time_s = l->n.servers = l->n.halves = 1;
 	l->n.level = 99;
 	l->connect_ms = 10000;
 	l->n.version = VERSION;
@@ -341,6 +341,7 @@ static int fill_twin(struct nd_sockperf_line *l, struct nd_err *err)
 		return nd_fail(err, -ENOMEM, "out of memory");
 	nd_plan_init(half.plan);
 	half.n.tcp = true;
+	l->n.halves = 2;
 	half.multicast.wanted = false;
 	place(half.plan, (struct nd_list){ t, l->streams });
 	fill_how(&half);

@@ -14,7 +14,7 @@ static const struct nd_field rows[] = {
 	ND_ENUM(enum nd_sockperf_mode, S, mode, 0, NULL, NULL, nd_sockperf_mode_names),
 	B(tcp), B(full_rtt), B(giga), B(precise), B(dont_warm_up), B(nonblocked), B(dont_reply), B(has_rate), B(gaps), B(skips),
 	B(short_average), B(coloured), B(daemonize), N(time_s), N(messages), N(burst), N(rate), N(reply_every), N(message_bytes),
-	N(range_bytes), N(level), N(threads), N(servers), N(dots), N(rows), N(wait_s), N(bin_us), N(bin_low_us), N(bin_high_us), T(log), T(version), T(method), N(pace), N(buffer_bytes),
+	N(range_bytes), N(level), N(threads), N(servers), N(halves), N(dots), N(rows), N(wait_s), N(bin_us), N(bin_low_us), N(bin_high_us), T(log), T(version), T(method), N(pace), N(buffer_bytes),
 	T(data_file),
 	B(debug), B(compares), B(no_rdtsc), B(reuseaddr), B(nodelay), B(loops), B(answers_sender), B(has_threads),
 	N(tos), N(ttl), N(client_port), T(pin), T(receiver_pin), T(client_address), T(feed),

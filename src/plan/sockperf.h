@@ -42,6 +42,7 @@ struct nd_sockperf {
 	uint64_t level; /* --ci_sig_level */
 	uint64_t threads;
 	uint64_t servers;                         /* --srv-num */
+	uint64_t halves;                          /* a server's runs; 2: of TCP and of UDP */
 	uint64_t dots, rows;                      /* -a, -A: messages of each; 0: none */
 	uint64_t wait_s;                          /* --pre-warmup-wait */
 	uint64_t bin_us, bin_low_us, bin_high_us; /* --histogram; bin 0: none */

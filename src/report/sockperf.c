@@ -416,13 +416,27 @@ static void put_buffers(const struct nd_sprep *f, const struct nd_progress_event
 			    (unsigned long long)asked);
 }
 
+/*
+ * Whoever reads that it blocks on its sockets is answered: ports alone do not do that. Said once, by the last that
+ * begins; in the background there is nobody to hear it any more by then.
+ */
+static bool is_ready(const struct nd_sprep *f, const struct nd_progress_event *ev,
+		     struct nd_sprep_told *t)
+{
+	if (nd_face_bool(&f->face, "daemonize"))
+		return ev->what == ND_PROG_READY;
+	if (ev->what != ND_PROG_PHASE || strcmp(ev->text, "measure") != 0)
+		return false;
+	return t && ++t->begun == nd_face_u64(&f->face, "halves");
+}
+
 static void progress(const struct nd_report_cfg *cfg, const struct nd_progress_event *ev,
 		     struct nd_str *out)
 {
 	struct nd_sprep f;
 
 	nd_sprep_open(&f, cfg, NULL);
-	if (f.mode == ND_SPREP_SR && ev->what == ND_PROG_READY) {
+	if (f.mode == ND_SPREP_SR && is_ready(&f, ev, cfg->state)) {
 		if (is_sized(&f))
 			put_version(&f, out);
 		begin_server(&f, out);

@@ -43,6 +43,7 @@ struct nd_sprep {
 /* Between one line and the next. */
 struct nd_sprep_told {
 	uint64_t rows;
+	uint64_t begun; /* runs of a server */
 	bool is_dotted; /* a line of dots is open */
 };
 

@@ -342,7 +342,7 @@ static void server_begins(void **state)
 		struct nd_sockperf face;
 		const char *want;
 	} rows[] = {
-		{ { .method = "recvfrom", .addresses = { address, 1 }, .threads = 4 },
+		{ { .method = "recvfrom", .addresses = { address, 1 }, .threads = 4, .halves = 1 },
 		  "sockperf: == version #x == \n"
 		  "sockperf: [SERVER] listen on:\n[ 0] A\n"
 		  "sockperf: Warmup stage (sending a few dummy messages)...\n"
@@ -350,6 +350,7 @@ static void server_begins(void **state)
 		{ { .method = "poll",
 		    .addresses = { address, 3 },
 		    .threads = 2,
+		    .halves = 2,
 		    .dont_warm_up = true },
 		  "sockperf: == version #x == \n"
 		  "sockperf: Running 2 threads to manage 3 sockets\n"
@@ -360,6 +361,7 @@ static void server_begins(void **state)
 		{ { .addresses = { address, 1 },
 		    .dont_warm_up = true,
 		    .daemonize = true,
+		    .halves = 1,
 		    .buffer_bytes = 20001,
 		    .pace = 7 },
 		  "sockperf: Running as daemon\n"
@@ -374,21 +376,36 @@ static void server_begins(void **state)
 	const struct nd_progress_event socket = {
 		.what = ND_PROG_SOCKET, .fd = 5, .rcvbuf_bytes = 40000, .sndbuf_bytes = 40002
 	};
-	const struct nd_progress_event ready = { .what = ND_PROG_READY };
+	static const struct nd_progress_event before[] = {
+		{ .what = ND_PROG_READY },
+		{ .what = ND_PROG_PHASE, .text = "warmup" },
+	};
+	const struct nd_progress_event ready = { .what = ND_PROG_PHASE, .text = "measure" };
 	const struct nd_writer *w = nd_writer_find("sockperf");
 
 	(void)state;
 	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
 		struct nd_sockperf face = rows[i].face;
+		uint64_t kept[4] = { 0 };
 		const struct nd_report_cfg cfg = { .face = &face,
-						   .face_table = &nd_sockperf_table };
+						   .face_table = &nd_sockperf_table,
+						   .state = kept };
+		size_t length;
 		nd_auto_str out = { 0 };
 
 		face.version = "x";
 		w->begin(&cfg, &out);
 		if (face.buffer_bytes)
 			w->progress(&cfg, &socket, &out);
-		w->progress(&cfg, &ready, &out);
+		length = out.len;
+		for (size_t k = 0; k < ND_COUNTOF(before); k++)
+			w->progress(&cfg, &before[k], &out);
+		for (uint64_t k = 1; k < face.halves; k++)
+			w->progress(&cfg, &ready, &out);
+		/* ports that listen do not answer yet; of a daemon nobody hears any more when they do */
+		assert_int_equal(out.len > length, face.daemonize);
+		for (unsigned k = 0; k < 2; k++) /* a second run says nothing more */
+			w->progress(&cfg, &ready, &out);
 		assert_string_equal(nd_str_text(&out), rows[i].want);
 	}
 }
