@@ -46,7 +46,7 @@ static const char rest[] =
 	"sockperf pp \\-i 239.1.2.3 \\-\\-mc\\-rx\\-if 192.0.2.2 \\-\\-mc\\-tx\\-if 192.0.2.2\n.fi\n"
 	".SH EXIT STATUS\n"
 	".TP\n.B 0\nThe test is done, or help was asked for; with\n.B \\-\\-compat\nalways.\n"
-	".TP\n.B 1\nThe run failed, no answer came, or answers were not what was sent.\n"
+	".TP\n.B 1\nThe run failed, no answer came, the server closed every connection, or answers were not what was sent.\n"
 	".TP\n.B 2\nThe command line, or a file it names, is wrong.\n"
 	".TP\n.B 3\nNo connection could be had.\n"
 	".SH SEE ALSO\n.BR netdyno (1)\n";

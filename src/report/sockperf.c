@@ -53,6 +53,19 @@ static void count_samples(struct nd_sprep *f)
 	}
 }
 
+static void count_flows(struct nd_sprep *f)
+{
+	const struct nd_part *part;
+
+	for (unsigned i = 0; (part = nd_result_part(f->r->client, i)); i++) {
+		const struct nd_flow_row *row = part->flows.v;
+
+		f->flows += part->flows.n;
+		for (uint64_t k = 0; k < part->flows.n; k++)
+			f->broken += row[k].error != NULL;
+	}
+}
+
 /* Logs of one of those that answer each message. Return: how many. */
 static size_t logs_of(const struct nd_sprep *f, uint64_t server,
 		      struct nd_samples *ret[ND_RESULT_SAMPLES])
@@ -127,6 +140,7 @@ void nd_sprep_open(struct nd_sprep *f, const struct nd_report_cfg *cfg, const st
 	if (!r)
 		return;
 	count_samples(f);
+	count_flows(f);
 	f->received = count_received(f);
 	part = part_of(f);
 	if (part) {
@@ -469,8 +483,17 @@ static void result_server(const struct nd_sprep *f, struct nd_str *out)
 
 static void put_end(const struct nd_sprep *f, struct nd_str *out)
 {
+	if (f->broken > 0 && f->broken < f->flows)
+		nd_str_addf(
+			out,
+			"sockperf: WARNING: %llu of %llu connections were closed by a peer before the "
+			"test's end\n",
+			(unsigned long long)f->broken, (unsigned long long)f->flows);
 	if (f->r->partial)
 		nd_str_add(out, "sockperf: Test end (interrupted by user)\n");
+	else if (f->broken > 0 && f->broken == f->flows)
+		nd_str_add(out, "sockperf: ERROR: A connection was forcibly closed by a peer "
+				"(errno=0 Success)\n");
 	else if (nd_face_u64(&f->face, "messages") > 0)
 		nd_str_add(out, "sockperf: Test end (reached packet number)\n");
 	else if (f->mode != ND_SPREP_PB)

@@ -30,10 +30,11 @@ struct nd_sprep {
 	double ns_per_unit; /* .. / this is us */
 	uint64_t sent, received, duplicate;
 	uint64_t missed, told, there, there_bytes, there_ns; /* as in struct nd_sample_counts */
-	uint64_t told_sent; /* of the logs of which something is told */
-	uint64_t skipped;   /* that a full socket did not take */
-	uint64_t handled;   /* a server's messages */
-	uint64_t corrupt;   /* bytes of answers that differ from what was sent */
+	uint64_t told_sent;     /* of the logs of which something is told */
+	uint64_t skipped;       /* that a full socket did not take */
+	uint64_t handled;       /* a server's messages */
+	uint64_t flows, broken; /* a client's; those that ended before the test */
+	uint64_t corrupt;       /* bytes of answers that differ from what was sent */
 	struct nd_exact_cut cut;
 	uint64_t server; /* of those that answer each message: whose .duplicate and .e these are */
 	struct nd_exact e;

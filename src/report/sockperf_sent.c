@@ -52,20 +52,10 @@ static void put_bandwidth(const struct nd_sprep *f, double rate, uint64_t bytes,
 			    mega * 8);
 }
 
-static uint64_t flows_of(const struct nd_sprep *f)
-{
-	const struct nd_part *part;
-	uint64_t n = 0;
-
-	for (unsigned i = 0; (part = nd_result_part(f->r->client, i)); i++)
-		n += part->flows.n;
-	return n;
-}
-
 /* What arrived is known where the server is one of ours and tells of every flow. */
 static void put_receiver(const struct nd_sprep *f, struct nd_str *out)
 {
-	uint64_t flows = flows_of(f), sent = f->told < flows ? f->told_sent : f->sent;
+	uint64_t flows = f->flows, sent = f->told < flows ? f->told_sent : f->sent;
 	double seconds = (double)f->there_ns / (double)ND_NS_PER_S;
 	uint64_t lost = sent > f->there ? sent - f->there : 0;
 

@@ -345,6 +345,22 @@ static bool hears_nothing(const struct nd_result *r)
 	return asked > 0 && received == 0;
 }
 
+/* Every flow of a test of samples was gone before its end. */
+static bool lost_all(const struct nd_result *r)
+{
+	const struct nd_part *p = r->client && r->samples_n > 0 ? r->client->parts.v : NULL;
+	uint64_t flows = 0, lost = 0;
+
+	for (uint64_t i = 0; p && i < r->client->parts.n; i++) {
+		const struct nd_flow_row *row = p[i].flows.v;
+
+		flows += p[i].flows.n;
+		for (uint64_t k = 0; k < p[i].flows.n; k++)
+			lost += row[k].error != NULL;
+	}
+	return lost > 0 && lost == flows;
+}
+
 enum nd_ending nd_outcome_ending(const struct nd_result *r, struct nd_err *err)
 {
 	uint64_t corrupt = corrupt_bytes(r->client) + corrupt_bytes(r->server);
@@ -356,6 +372,11 @@ enum nd_ending nd_outcome_ending(const struct nd_result *r, struct nd_err *err)
 	}
 	if (!r->partial && hears_nothing(r)) {
 		(void)nd_fail(err, -ETIMEDOUT, "no answer came from the server");
+		return ND_END_DAMAGED;
+	}
+	if (!r->partial && lost_all(r)) {
+		(void)nd_fail(err, -ECONNRESET,
+			      "the test ended early: the server closed the connection");
 		return ND_END_DAMAGED;
 	}
 	return r->partial ? ND_END_PARTIAL : ND_END_DONE;

@@ -268,6 +268,17 @@ def test_streams_beside_a_group(net, netdyno, tmp_path, mode):
     assert handled > 20 and abs(sent - handled) <= (4 if mode == "pp" else max(4, sent // 10))
 
 
+@pytest.mark.parametrize("mode, words, code", [("pp", [], 1), ("ul", [], 1), ("tp", [], 1), ("pp", ["--compat"], 0)])
+def test_a_server_that_is_killed_is_no_timer(net, netdyno, serve, mode, words, code):
+    port, server = serve("--tcp")
+    proc = net.a.spawn([netdyno, "sockperf", mode, "--tcp", "-i", net.b.ip4, "-p", port, "-t", "20", "--mps", "1000", *words])
+    proc.wait_line("Starting test")
+    server.kill()
+    ended(proc, code=code, within=15.0)
+    assert "sockperf: ERROR: A connection was forcibly closed by a peer (errno=0 Success)\n" in proc.stdout, proc.stdout
+    assert "interrupted by timer" not in proc.stdout, proc.stdout
+
+
 def test_an_address_that_ends_gives_its_turn_away(net, netdyno, serve, tmp_path):
     (gone, first), (stays, second) = serve("--tcp"), serve("--tcp")
     feed = tmp_path / "feed"
@@ -276,7 +287,8 @@ def test_an_address_that_ends_gives_its_turn_away(net, netdyno, serve, tmp_path)
     proc.wait_line("Starting test")
     first.kill()
     proc.wait(20.0 * slow())
-    assert proc.returncode is not None
+    assert proc.returncode == 0
+    assert "WARNING: 1 of 2 connections were closed" in proc.stdout and "interrupted by timer" in proc.stdout, proc.stdout
     assert number(r"Total (\d+) messages", stop(second)) > 100
 
 

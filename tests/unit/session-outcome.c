@@ -120,12 +120,42 @@ static void damaged_is_no_success(void **state)
 	nd_arena_done(&a);
 }
 
+/* A client's test of samples whose every flow was closed by the peer; one flow that stayed makes it a test. */
+static void lost_is_no_success(void **state)
+{
+	struct nd_arena a = { 0 };
+	struct nd_side side;
+	struct nd_samples *none = NULL;
+	struct nd_result r = { .client = &side, .samples = &none, .samples_n = 1 };
+	struct nd_err err = { 0 };
+	struct nd_part *part;
+
+	(void)state;
+	assert_int_equal(nd_samples_new(1, &none), 0);
+	make_side(&a, &side);
+	part = side.parts.v;
+	assert_int_equal(nd_outcome_ending(&r, &err), ND_END_DONE);
+	for (uint64_t i = 0; i < 2; i++)
+		for (uint64_t k = 0; k < 3; k++)
+			((struct nd_flow_row *)part[i].flows.v)[k].error = "gone";
+	assert_int_equal(nd_outcome_ending(&r, &err), ND_END_DAMAGED);
+	assert_string_equal(err.text, "the test ended early: the server closed the connection");
+	r.partial = true;
+	assert_int_equal(nd_outcome_ending(&r, &err), ND_END_PARTIAL);
+	r.partial = false;
+	r.samples_n = 0;
+	assert_int_equal(nd_outcome_ending(&r, &err), ND_END_DONE);
+	nd_samples_free(none);
+	nd_arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_are_deep),
 		cmocka_unit_test(full_arena_is_told),
 		cmocka_unit_test(damaged_is_no_success),
+		cmocka_unit_test(lost_is_no_success),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
