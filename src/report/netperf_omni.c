@@ -77,7 +77,8 @@ static void add_names(struct selection *s, const char *text)
 		if (right > left)
 			add(s, nd_npsel_find(text + left, right - left), block);
 		text += n;
-		block += *text == ';' || *text == '\n';
+		if (*text == ';' || *text == '\n') /* one without names is none */
+			block += s->n > 0 && s->v[s->n - 1].block == block;
 		text += *text != '\0';
 	}
 }

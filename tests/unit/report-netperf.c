@@ -146,7 +146,7 @@ static const struct {
 		"THROUGHPUT,foo,elapsed_time;LOCAL_CPU_UTIL, OUTPUT_NONE,P50_LATENCY" } },
 	{ .name = "rr-human-row",     .fix = &turns,
 	  .face = { TURNS, LOW, .style = ND_NP_HUMAN, .selection =
-		"THROUGHPUT;ELAPSED_TIME;UUID;PROTOCOL;DIRECTION" } },
+		";THROUGHPUT;;ELAPSED_TIME; ;UUID;PROTOCOL;DIRECTION;" } },
 	{ .name = "udp-rr-more",      .fix = &udp_turns,
 	  .face = { TURNS, .test = ND_NP_UDP_RR, .datagram = true,
 		.verbosity = 2, CPU } },
