@@ -3,9 +3,11 @@
  * netperf's face: its options before "--". Much is forgiven, as it always was: stray words do nothing, and of two
  * equal options the later one wins.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -183,15 +185,20 @@ void *nd_netperf_make_line(struct nd_plan *plan)
 
 static int settle_test_name(LINE *l, struct nd_err *err)
 {
+	char name[41];
+
 	l->n.test = nd_netperf_test_find(l->test);
 	if (l->n.test < ND_NP_TESTS)
 		return 0;
 	l->plan->exits.usage_on_stdout = true;
+	(void)snprintf(name, sizeof(name), "%s", l->test); /* the head of a long one is enough */
+	for (char *p = name; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
 	return nd_np_refuse(l, 1, err,
-			    "The test you requested (%.40s) is unknown to this netperf.\n"
+			    "The test you requested (%s) is unknown to this netperf.\n"
 			    "Please verify that you have the correct test name, \n"
 			    "and that test family has been compiled into this netperf.",
-			    l->test);
+			    name);
 }
 
 static int settle_addresses(LINE *l, struct nd_err *err)

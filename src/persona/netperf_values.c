@@ -77,6 +77,10 @@ int nd_np_read_size(LINE *l, const char *name, const char *text, int64_t *ret, s
 
 	if (n && text[n] == '.') {
 		fraction = 1 + strspn(text + n + 1, "0123456789");
+		if (whole == 0 && strpbrk(text + n, "123456789"))
+			return nd_np_refuse(l, 1, err,
+					    "%s: '%.80s' is below 1, it takes whole numbers", name,
+					    text); /* 0 has meanings of its own */
 		nd_log(ND_LOG_WARN, "%s: '%.80s' is cut to %lld", name, text, (long long)whole);
 	}
 	if (!n || !is_letters(text + n + fraction))
