@@ -117,7 +117,8 @@ static int listen_at(struct nd_netserver *v, const struct nd_addr *at, bool v6on
 	return r;
 }
 
-/* Without a name everything: IPv6 carries IPv4 too, unless one of them was asked for or there is no IPv6. */
+/* Without a name everything: IPv6 carries IPv4 too, unless there is no IPv6. So it does with netserver -6, as in the
+ * original; a port beside others keeps to the family of theirs. */
 static int open_port(struct nd_netserver *v, const char *host, enum nd_af af, uint64_t port,
 		     struct nd_err *err)
 {
@@ -126,7 +127,7 @@ static int open_port(struct nd_netserver *v, const char *host, enum nd_af af, ui
 	int r = nd_addr_resolve(host, port, af, true, at, ADDRESSES_MAX, &n, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = listen_at(v, &at[i], host || af == ND_AF_IPV6, err);
+		r = listen_at(v, &at[i], host || (v->lenient && af == ND_AF_IPV6), err);
 	if (r == 0 || host || af != ND_AF_ANY || r == -EADDRINUSE || r == -EACCES)
 		return r;
 	r = nd_addr_resolve(NULL, port, ND_AF_IPV4, true, at, 1, &n, err);

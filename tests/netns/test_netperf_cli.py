@@ -195,6 +195,25 @@ def test_ports_of_one_netserver(lab, folder):
     assert not net.b.listening(16005)
 
 
+@pytest.mark.parametrize("words, families", [("-6", "46"), ("-4", "4"), ("", "46")])
+def test_families_of_one_netserver(lab, folder, words, families):
+    """-6 wants IPv6 and keeps nobody out, as in the original."""
+    net = lab()
+    port = net.b.free_port()
+    net.b.spawn([folder / "netserver", "-D", "-p", port, *words.split()])
+    poll("netserver's port", lambda: net.b.listening(port), 10 * slow())
+    for family, address in (("4", net.b.ip4), ("6", net.b.ip6)):
+        done = net.a.run([folder / "netperf", "-H", address, "-p", port, "-t", "REM_CPU"], timeout=60 * slow())
+        assert done.returncode == (0 if family in families else 255), done
+
+
+def test_no_data_port(served):
+    """What the original says then is what scripts look for."""
+    done = served.netperf(f"-N -l 1 -- -P ,{served.b.free_port()}")
+    assert done.returncode == 1, done
+    assert "netperf: send_omni: connect_data_socket failed: Connection refused\n" in done.stderr, done
+
+
 def test_passphrase(lab, folder):
     net = lab()
     port = net.b.free_port()
