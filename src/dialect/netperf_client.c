@@ -41,13 +41,17 @@ static void fail_remote(struct nd_np *d, uint32_t code)
 static void fail_silent(struct nd_np *d)
 {
 	set_exit(d, 1, true);
-	nd_np_fail(d, true, -ETIMEDOUT, "no response received within %llu seconds",
-		   (unsigned long long)(ND_NP_REPLY_NS / ND_NS_PER_S));
+	nd_log(ND_LOG_WARN, "the server did not answer within %llu seconds",
+	       (unsigned long long)(ND_NP_REPLY_NS / ND_NS_PER_S));
+	nd_np_fail(d, true, -ETIMEDOUT,
+		   "recv_response_timed_n: no response received. errno %d counter 0", ETIMEDOUT);
 }
 
 static void fail_closed(struct nd_np *d, int error)
 {
 	set_exit(d, 1, false);
+	if (d->plan->exits.prefix)
+		d->plan->exits.prefix = ""; /* the original's line has none */
 	if (error) {
 		char words[96];
 
@@ -385,9 +389,22 @@ static void on_deadline(struct nd_np *d)
 	}
 }
 
+/* Was there nobody to connect to? */
+static bool is_unreached(int code)
+{
+	return code == -ECONNREFUSED || code == -ECONNRESET || code == -ETIMEDOUT ||
+	       code == -EHOSTUNREACH || code == -ENETUNREACH;
+}
+
 static void on_run_failed(struct nd_np *d, const struct nd_err *err)
 {
-	if (err && err->code < 0)
+	char words[96];
+
+	if (err && d->stage == ND_NP_PREPARING && d->kind->says_all && is_unreached(err->code)) {
+		nd_log(ND_LOG_WARN, "%s", err->text);
+		nd_np_fail(d, false, err->code, "send_omni: connect_data_socket failed: %s",
+			   nd_strerror(-err->code, words, sizeof(words)));
+	} else if (err && err->code < 0)
 		nd_np_fail(d, false, err->code, "%s", err->text);
 	else
 		nd_np_fail(d, false, -EIO, "the run failed");
