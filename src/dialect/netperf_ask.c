@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "dialect/netperf.h"
 
 #define KIND_STREAM   1u
@@ -208,6 +209,15 @@ static void set_target(struct nd_np *d, unsigned link, uint64_t port)
 		t[link].port = port;
 }
 
+/* What the server keeps to is what it says, and netperf's own says that it keeps no pace. */
+static void take_pace(struct nd_np *d, const struct nd_np_response *r)
+{
+	if (d->set->remote_burst && !r->burst && d->set->direction == ND_NP_RECV)
+		nd_log(ND_LOG_WARN, "-b: the server keeps no pace, it sends as fast as it can");
+	d->set->remote_burst = r->burst;
+	d->set->remote_burst_ns = r->interval_us * ND_NS_PER_US;
+}
+
 void nd_np_take_answer(struct nd_np *d, unsigned link, const struct nd_np_response *r)
 {
 	struct nd_netperf_said *said = &d->set->said;
@@ -225,6 +235,7 @@ void nd_np_take_answer(struct nd_np *d, unsigned link, const struct nd_np_respon
 	said->remote_priority = nd_np_signed(r->priority);
 	said->remote_tos = nd_np_signed(r->tos);
 	said->remote_nodelay = r->flags & ND_NP_NODELAY;
+	take_pace(d, r);
 	said->remote_cpu = d->set->remote_cpu && (r->flags & ND_NP_MEASURE);
 	said->remote_rate = said->remote_cpu ? nd_np_to_double(r->cpu_rate) : (double)NAN;
 }

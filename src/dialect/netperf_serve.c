@@ -140,7 +140,8 @@ static int judge(const struct nd_np_request *q)
 
 	if (q->kind != KIND_STREAM && !datagram)
 		return -ESOCKTNOSUPPORT;
-	if (q->protocol != (datagram ? PROTO_UDP : PROTO_TCP))
+	/* 0: the usual one of the kind, as the original sends for a name that it does not know */
+	if (q->protocol != 0 && q->protocol != (datagram ? PROTO_UDP : PROTO_TCP))
 		return -EPROTONOSUPPORT;
 	if (q->family != 0 && q->family != 4 && q->family != 6)
 		return -EAFNOSUPPORT;

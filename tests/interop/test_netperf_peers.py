@@ -222,6 +222,16 @@ def test_server_answers_what_is_no_test(host, server):
         assert c.results().received == sent
 
 
+@pytest.mark.parametrize("test", ["TCP_STREAM", "UDP_STREAM", "TCP_RR"])
+def test_server_takes_the_usual_protocol(host, server, test):
+    """0: what the original sends for "-- -T" and a name that it does not know."""
+    with Client(host, server()) as c:
+        assert c.ask(test, protocol=0).error == 0
+        sent = c.run(0.1, size=1000)
+        got = c.results()
+        assert sent in (got.received, got.transactions)
+
+
 def test_server_refuses_what_it_cannot(host, server):
     with Client(host, server()) as c:
         for words in ({"protocol": 132}, {"kind": 3}, {"family": 7}, {"direction": 8}, {"direction": 0}):
@@ -477,7 +487,24 @@ def test_client_ends_when_the_server_does(host, netperf):
         s.hear()
         s.link.close()
         assert ended(proc, code=None) != 0
-        assert "recv_response" in proc.stdout + proc.stderr
+        assert proc.stderr.startswith("recv_response: ") and proc.returncode == 1
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_client_tells_the_pace_that_is_kept(host, netperf, kept):
+    """A server without intervals says so in its answer."""
+    names = "REMOTE_INTERVAL_BURST,REMOTE_INTERVAL_USECS"
+    with Server(host) as s:
+        proc = netperf(s, "TCP_MAERTS", "-b", ",7", "-w", ",2", "--", "-k", names)
+        s.take()
+        s.hear()
+        assert (s.request.burst, s.request.interval) == (7, 2000)
+        s.reply(**({"burst": 7, "interval": 2000} if kept else {}))
+        s.serve()
+        s.results()
+        ended(proc)
+    assert ("keeps no pace" in proc.stderr) == (not kept), proc.describe(40)
+    assert [line.split("=")[1] for line in proc.stdout.split()] == (["7", "2000"] if kept else ["0", "0"])
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGALRM])
