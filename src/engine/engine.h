@@ -208,6 +208,7 @@ struct nd_io {
 	bool blocks;   /* the one flow's socket does, unless told by a call */
 	bool guarded;  /* .guard is there */
 	bool guard_on; /* and under way */
+	uint64_t guard_edge_ns; /* for this edge; 0: for none */
 	bool coarse; /* nobody asks what single operations took: .now_ns may be a tick of the kernel old */
 	bool clock_first; /* the one flow asks, or echoes: the clock is read in front of a send, not behind it */
 	bool spins;      /* the one flow is tried over and over: no clock where there is nothing */

@@ -199,6 +199,8 @@ void nd_io_settle(struct nd_io *io, struct nd_flow *f, bool waits);
 void nd_io_be_exact(struct nd_io *io, const struct nd_flow *f);
 /** nd_io_guard() - calls that wait end with EINTR when this was not called anew for 2 * ND_PATIENCE_NS. */
 void nd_io_guard(struct nd_io *io, bool on);
+/** nd_io_guard_edge() - instead, they end just behind the worker's next edge, which may be near. False: they cannot. */
+bool nd_io_guard_edge(struct nd_io *io);
 
 /** nd_io_may_turn() - steps follow, which may wait inside their calls. */
 static inline void nd_io_may_turn(struct nd_io *io)

@@ -16,6 +16,10 @@
 #	define NOTIFY_TID _sigev_un._tid
 #endif
 
+/* Behind an edge: exchanges that follow each other have passed it by then, and set the timer anew. */
+#define EDGE_LATE_NS  (200 * ND_NS_PER_US)
+#define EDGE_AGAIN_NS (1 * ND_NS_PER_MS)
+
 /* One end sends, the other receives, and a call that waits keeps nothing else from happening. */
 static bool is_one_way(const struct nd_lane *l)
 {
@@ -70,7 +74,24 @@ void nd_io_guard(struct nd_io *io, bool on)
 		when.it_interval = nd_timespec(0, ND_PATIENCE_NS); /* the call had not begun */
 	}
 	io->guard_on = on;
+	io->guard_edge_ns = 0;
 	(void)timer_settime(io->guard, 0, &when, NULL); /* cannot fail with a valid timer */
+}
+
+bool nd_io_guard_edge(struct nd_io *io)
+{
+	struct itimerspec when = { 0 };
+
+	if (!io->guarded || io->edge_ns <= io->now_ns)
+		return false;
+	if (io->guard_edge_ns == io->edge_ns)
+		return true;
+	when.it_value = nd_timespec(0, io->edge_ns + EDGE_LATE_NS);
+	when.it_interval = nd_timespec(0, EDGE_AGAIN_NS); /* the call had not begun */
+	io->guard_on = true;
+	io->guard_edge_ns = io->edge_ns;
+	(void)timer_settime(io->guard, TIMER_ABSTIME, &when, NULL); /* likewise */
+	return true;
 }
 
 void nd_io_unguard(struct nd_io *io)
@@ -78,6 +99,7 @@ void nd_io_unguard(struct nd_io *io)
 	if (io->guarded)
 		(void)timer_delete(io->guard); /* likewise */
 	io->guarded = io->guard_on = false;
+	io->guard_edge_ns = 0;
 }
 
 /* Others' descriptors of a listening socket would block with it, and they have no guard. */
