@@ -18,10 +18,10 @@ enum kind {
 struct setting {
 	const char *name; /* as it is shown */
 	const char *key;
-	enum kind kind;
-	uint64_t otherwise;
 	const char *nothing;
 	uint64_t (*value)(const struct nd_sprep *f);
+	uint64_t otherwise;
+	enum kind kind;
 	bool is_bare; /* no blank at the end */
 };
 
