@@ -66,7 +66,7 @@ def test_server_counts_what_came(host, server, test, address):
             sent = c.run(0.2, size=1000)
             got = c.results()
             assert got.error == 0 and got.received == sent
-            assert 0.15 <= got.elapsed <= 2.0 * slow()
+            assert 0 < got.elapsed <= 2.0 * slow()
             assert got.rx_calls > 0
         assert c.leave()
 
