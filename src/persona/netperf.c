@@ -109,7 +109,7 @@ static const struct nd_opt output_rows[] = {
 	{ .letter = 'D', CUSTOM(interim), AT(uint64_t, n.interim_ns), .metavar = "SECONDS[,UNITS]", .section = "Output",
 	  .common = true, .help = "a line each so many seconds (0.2)" },
 	{ .letter = 'f', CUSTOM(unit), AT(int64_t, n.unit), .metavar = "UNIT", .common = true,
-	  .help = "b k m g: bit/s; B K M G: byte/s; x: transactions/s" },
+	  .help = "bit/s: b k m g; byte/s: B K M G; transactions/s: x" },
 	{ .letter = 'P', CUSTOM(size), AT(int64_t, banner), .preset = "1", .metavar = "0|1", .common = true,
 	  .help = "0: no banner and no titles" },
 	{ .letter = 'v', CUSTOM(size), AT(int64_t, verbosity), .preset = "1", .metavar = "N", .common = true,

@@ -44,7 +44,7 @@ static const struct nd_opt rows[] = {
 	{ .letter = 'L', CUSTOM(first_words), AT(struct nd_np_words, local), .metavar = "HOST[,FAMILY]", .common = true,
 	  .help = "address to listen on, by default all" },
 	{ .letter = '4', .type = ND_OPT_FLAG, AT(bool, ipv4), .common = true, .help = "IPv4" },
-	{ .letter = '6', .type = ND_OPT_FLAG, AT(bool, ipv6), .common = true, .help = "IPv6" },
+	{ .letter = '6', .type = ND_OPT_FLAG, AT(bool, ipv6), .common = true, .help = "IPv6, and IPv4 with it unless -L names an address" },
 	{ .letter = 'Z', CUSTOM(phrase), AT(const char *, n.passphrase), .metavar = "PHRASE", .common = true,
 	  .help = "what a client has to say first" },
 	{ .letter = 'D', .type = ND_OPT_FLAG, AT(bool, n.foreground), .section = "Running", .common = true,
