@@ -36,7 +36,8 @@ struct nd_flow_bytes {
 	uint64_t tx, rx;
 };
 
-/* One flow, owned by one worker. */
+/* One flow, owned by one worker. What each operation touches comes first, and fills whole cache lines: of ten
+ * thousand flows none is still in the cache when its turn comes. */
 struct nd_flow {
 	int fd;
 	int listen_fd;   /* where its next connections come from; -1: it is one connection */
@@ -62,8 +63,8 @@ struct nd_flow {
 	uint32_t posted;         /* sends on their way to the socket: engines that learn later */
 	uint64_t first_ns, last_ns; /* first payload byte sent or received; last */
 	void *load;                 /* the load's state */
-	struct nd_frame_state tx, rx;
 	struct nd_counters c;
+	struct nd_frame_state tx, rx;
 	struct nd_flow_bytes at_start, at_end; /* at the edges of the measured window */
 	uint32_t drops_before; /* datagrams: what the socket had dropped before the run */
 	bool drops_known;      /* the socket tells */

@@ -8,19 +8,21 @@
 
 #include "base/base.h"
 
-/* The counters, once: everything that walks them (copy, add, subtract, rows) expands this list. */
+/* The counters, once: everything that walks them (copy, add, subtract, rows) expands this list. Those of every operation
+ * come first: they are one cache line. */
 #define ND_COUNTERS(X)                                                                             \
 	X(tx_bytes)     /* payload bytes the socket took */                                        \
 	X(tx_messages)  /* sends completed (stream), datagrams the socket took */                  \
 	X(tx_calls)     /* system calls made to send */                                            \
+	X(rx_bytes)     /* payload bytes read by the program */                                    \
+	X(rx_messages)  /* reads completed (stream), datagrams read (all of this flow) */          \
+	X(rx_calls)     /* system calls made to receive */                                         \
+	X(transactions) /* request/response pairs completed */                                     \
 	X(tx_blocked)   /* socket full: EAGAIN */                                                  \
 	X(tx_refused)   /* datagrams refused: ENOBUFS, ECONNREFUSED and the like */                \
 	X(tx_stacked)   /* datagrams: passes through the sender's stack; with GSO one for many */  \
 	X(tx_zerocopy)  /* sends that were to be without a copy and were completed */              \
 	X(tx_copied)    /* of them those that the kernel copied after all */                       \
-	X(rx_bytes)     /* payload bytes read by the program */                                    \
-	X(rx_messages)  /* reads completed (stream), datagrams read (all of this flow) */          \
-	X(rx_calls)     /* system calls made to receive */                                         \
 	X(rx_stacked)   /* datagrams: pieces that the socket gave; with GRO one for many */        \
 	X(rx_dropped)   /* datagrams the socket had no room for; with GRO pieces */                \
 	X(rx_unique)    /* datagrams with a sequence number seen for the first time */             \
@@ -29,7 +31,6 @@
 	X(rx_foreign)   /* datagrams that do not belong to the flow: not counted elsewhere */      \
 	X(rx_corrupt)   /* payload bytes that differ from the pattern (--verify) */                \
 	X(rx_highest)   /* highest sequence number + 1; summed over flows: datagrams known sent */ \
-	X(transactions) /* request/response pairs completed */                                     \
 	X(lost)         /* requests whose answers did not come in time */
 
 struct nd_counters {
