@@ -263,14 +263,16 @@ static int open_old(struct nd_io *io, struct nd_err *err)
 
 /* ---- completions */
 
+/* Once it stands; without a free entry the next round tries again. */
 static void watch_wake(struct nd_io *io, struct nd_uring *u)
 {
-	struct io_uring_sqe *sqe = io->wake_fd >= 0 ? nd_ur_sqe(u) : NULL;
+	struct io_uring_sqe *sqe = io->wake_fd >= 0 && !u->watched ? nd_ur_sqe(u) : NULL;
 
 	if (!sqe)
 		return;
 	io_uring_prep_poll_add(sqe, io->wake_fd, POLLIN);
 	io_uring_sqe_set_data64(sqe, nd_ur_data(ND_UR_WAKE, 0, 0));
+	u->watched = true;
 }
 
 /* Return: true when wake_fd was readable. */
@@ -282,6 +284,7 @@ static bool take(struct nd_io *io, const struct io_uring_cqe *c)
 
 	switch ((enum nd_ur_kind)(data >> 60)) {
 	case ND_UR_WAKE:
+		u->watched = false;
 		return true;
 	case ND_UR_SEND:
 		if (c->flags & IORING_CQE_F_NOTIF) {
@@ -379,6 +382,7 @@ static int wait_for(struct nd_io *io, struct nd_uring *u, struct nd_err *err)
 		if (nd_io_idle(io, until, true))
 			until = 0; /* it has waited: only collect what happened */
 	}
+	watch_wake(io, u);
 	r = enter(u, io->now_ns, u->q.n ? 0 : until, err);
 	if (r < 0)
 		return r;
@@ -387,8 +391,6 @@ static int wait_for(struct nd_io *io, struct nd_uring *u, struct nd_err *err)
 	if (woken)
 		io->look_ns = 0; /* the tick looks, since another may have been there first */
 	nd_io_tick(io, io->now_ns);
-	if (woken)
-		watch_wake(io, u);
 	nd_queue_due(&u->q, io->now_ns);
 	rescan(io, u);
 	return 0;
@@ -450,7 +452,6 @@ static int run_uring(struct nd_io *io, struct nd_err *err)
 		return nd_fail(err, r, "io_uring: %s", nd_strerror(r, words, sizeof(words)));
 	(void)io_uring_register_ring_fd(
 		&u->ring); /* saves a little at each call; older kernels cannot */
-	watch_wake(io, u);
 	nd_io_tick(io, nd_now_ns());
 	io->rescan = true;
 	rescan(io, u);

@@ -41,17 +41,9 @@ struct nd_ur_line { /* flows that wait for a post or a buffer, first come first 
 	uint32_t first, last;
 };
 
-struct nd_ur_flow {
+struct nd_ur_flow {               /* what each message touches comes first */
 	struct nd_ur_list queued; /* not handed over: the chain before is still under way */
 	struct nd_ur_list flying; /* with the kernel */
-	struct nd_ur_list kept;   /* datagrams of the batch that did not get out */
-	uint32_t refused;         /* of them */
-	uint32_t sent;            /* datagrams of the batch that did */
-	int failed;               /* what ends the flow with the batch, negative errno */
-	bool careful;             /* the next batch is a chain */
-	bool mixed;               /* a datagram got out behind one that did not */
-	bool odd;                 /* what goes out has numbers of a batch before */
-
 	uint32_t chunk_first, chunk_last;
 	int end;    /* what stands behind the chunks: 0 nothing, 1 end of stream, negative errno */
 	bool armed; /* a receive is with the kernel */
@@ -59,6 +51,14 @@ struct nd_ur_flow {
 	bool starved; /* in the lane's line for a post */
 	bool hungry;  /* ... for a buffer */
 	uint32_t next_starved, next_hungry;
+
+	struct nd_ur_list kept; /* datagrams of the batch that did not get out */
+	uint32_t refused;       /* of them */
+	uint32_t sent;          /* datagrams of the batch that did */
+	int failed;             /* what ends the flow with the batch, negative errno */
+	bool careful;           /* the next batch is a chain */
+	bool mixed;             /* a datagram got out behind one that did not */
+	bool odd;               /* what goes out has numbers of a batch before */
 };
 
 struct nd_ur_lane {
@@ -88,6 +88,7 @@ struct nd_uring {
 	struct io_uring ring;
 	bool is_open;
 	bool modern;  /* Linux 6.0: multishot receives, exact counts of interrupted sends */
+	bool watched; /* the kernel looks at the worker's wake_fd */
 	bool leaving; /* the loop is over: only account */
 	bool came;    /* something completed in the last round */
 	uint32_t round;

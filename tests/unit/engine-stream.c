@@ -519,6 +519,48 @@ static void wakes(void **state)
 	}
 }
 
+/* Whoever wakes a worker wakes it again at once, until it leaves. */
+static void wake_again(struct nd_io *io, uint64_t now_ns)
+{
+	const struct rig *r = io->run;
+	uint64_t one = 1;
+
+	rig_wake(io, now_ns);
+	io->look_ns = UINT64_MAX; /* no look: the kernel has to tell */
+	io->quit = r->wakes >= 5;
+	assert_int_equal(write(io->wake_fd, &one, sizeof(one)), sizeof(one));
+}
+
+/* Each time it is heard, though nothing else ever ends the wait. */
+static void wakes_again(void **state)
+{
+	static const char *const engines[] = { "epoll", "uring", "uring-old" };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(engines); i++) {
+		struct rig r = { .wl = { .message_bytes = 100 },
+				 .engine = engines[i],
+				 .load = "stream",
+				 .frame = "plain",
+				 .transport = "tcp",
+				 .pairs = 2 };
+		uint64_t one = 1;
+
+		if (!rig_has(engines[i]))
+			continue;
+		rig_open(&r);
+		r.io.wake = wake_again;
+		r.io.look_ns = UINT64_MAX;
+		r.deadline_ns = nd_now_ns() + RIG_PATIENCE_NS;
+		r.io.edge_ns = r.deadline_ns; /* too late */
+		assert_int_equal(write(r.io.wake_fd, &one, sizeof(one)), sizeof(one));
+		assert_int_equal(rig_engine(engines[i])->run(&r.io, NULL), 0);
+		assert_false(r.late);
+		assert_int_equal(r.wakes, 5);
+		rig_close(&r);
+	}
+}
+
 static void *run_end(void *arg)
 {
 	struct rig *r = arg;
@@ -1011,6 +1053,7 @@ int main(void)
 		cmocka_unit_test(keeps_errors),
 		cmocka_unit_test(notices_closed_peer),
 		cmocka_unit_test(wakes),
+		cmocka_unit_test(wakes_again),
 		cmocka_unit_test(two_workers_stream),
 		cmocka_unit_test(two_workers_rr),
 		cmocka_unit_test(untimed_rr),
