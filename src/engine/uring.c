@@ -440,6 +440,21 @@ static int leave(struct nd_io *io, struct nd_uring *u, struct nd_err *err)
 	return r;
 }
 
+/* Who comes while it runs would have to be registered one by one, and taken out again. Where it is refused
+ * (more than the limit of open files) sockets are looked up by each call. */
+static void fix_files(const struct nd_io *io, struct nd_uring *u)
+{
+	int *fds = io->open_ended ? NULL : calloc(ND_MAX(io->flow_count, 1), sizeof(*fds));
+	uint32_t i;
+
+	if (!fds)
+		return;
+	for (i = 0; i < io->flow_count; i++)
+		fds[i] = io->flows[i].fd;
+	u->fixed = io_uring_register_files(&u->ring, fds, io->flow_count) == 0;
+	free(fds);
+}
+
 static int run_uring(struct nd_io *io, struct nd_err *err)
 {
 	struct nd_uring *u = io->engine_state;
@@ -452,6 +467,7 @@ static int run_uring(struct nd_io *io, struct nd_err *err)
 		return nd_fail(err, r, "io_uring: %s", nd_strerror(r, words, sizeof(words)));
 	(void)io_uring_register_ring_fd(
 		&u->ring); /* saves a little at each call; older kernels cannot */
+	fix_files(io, u);
 	nd_io_tick(io, nd_now_ns());
 	io->rescan = true;
 	rescan(io, u);
@@ -461,6 +477,9 @@ static int run_uring(struct nd_io *io, struct nd_err *err)
 			r = wait_for(io, u, err);
 	}
 	left = leave(io, u, r < 0 ? NULL : err);
+	if (u->fixed) /* a socket is closed when nobody holds it */
+		(void)io_uring_unregister_files(&u->ring);
+	u->fixed = false;
 	return r < 0 ? r : left;
 }
 

@@ -89,6 +89,7 @@ struct nd_uring {
 	bool is_open;
 	bool modern;  /* Linux 6.0: multishot receives, exact counts of interrupted sends */
 	bool watched; /* the kernel looks at the worker's wake_fd */
+	bool fixed;   /* the flows' sockets are registered, in the order of the flows */
 	bool leaving; /* the loop is over: only account */
 	bool came;    /* something completed in the last round */
 	uint32_t round;
@@ -121,6 +122,16 @@ static inline struct nd_ur_lane *nd_ur_lane_of(const struct nd_io *io, const str
 static inline uint64_t nd_ur_data(enum nd_ur_kind kind, uint32_t post, size_t flow)
 {
 	return (uint64_t)kind << 60 | (uint64_t)post << 32 | flow;
+}
+
+/** nd_ur_aim() - the prepared entry is for the flow's socket. A registered one is not looked up, nor held, anew. */
+static inline void nd_ur_aim(const struct nd_io *io, const struct nd_flow *f,
+			     struct io_uring_sqe *sqe)
+{
+	if (!nd_ur_of(io)->fixed)
+		return;
+	sqe->fd = (int)(f - io->flows);
+	sqe->flags |= IOSQE_FIXED_FILE;
 }
 
 /** nd_ur_sqe() - a free entry; the kernel is entered when there is none. NULL: not now. */

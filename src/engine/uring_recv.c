@@ -209,6 +209,7 @@ static void arm(struct nd_io *io, struct nd_flow *f)
 		io_uring_prep_recvmsg_multishot(sqe, f->fd, &l->header, 0);
 	else
 		io_uring_prep_recv_multishot(sqe, f->fd, NULL, 0, 0);
+	nd_ur_aim(io, f, sqe);
 	if (l->bufs) {
 		sqe->flags |= IOSQE_BUFFER_SELECT;
 		sqe->buf_group = f->workload;

@@ -261,6 +261,7 @@ static void hand_over(struct nd_io *io, struct nd_flow *f, uint32_t n, bool last
 		io_uring_prep_send_zc(sqe, f->fd, p->at, p->bytes, flags, REPORT_USAGE);
 	else
 		io_uring_prep_send(sqe, f->fd, p->at, p->bytes, flags);
+	nd_ur_aim(io, f, sqe);
 	if (stream && u->modern && nd_ur_flow_of(io, f)->full)
 		sqe->ioprio |= IORING_RECVSEND_POLL_FIRST;
 	if (chain && !last)
