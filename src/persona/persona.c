@@ -130,6 +130,8 @@ static int finish(struct nd_plan *plan, struct nd_err *err)
 		return r;
 	if (nd_plan_note(plan))
 		nd_log(ND_LOG_INFO, "%s", nd_plan_note(plan));
+	if (nd_plan_set_up_note(plan))
+		nd_log(ND_LOG_INFO, "%s", nd_plan_set_up_note(plan));
 	return ND_NEXT_RUN;
 }
 

@@ -5,6 +5,8 @@
 
 #include "plan/plan.h"
 
+#define MANY_DATAGRAM_FLOWS 4000u /* a second and a half to set up; twice as many take ten */
+
 const char *const nd_verb_names[] = { "serve",   "stream", "receive", "packets", "connect",
 				      "latency", "watch",  "irq",     "doctor",  NULL };
 const char *const nd_stamper_names[] = { "program", "kernel", NULL };
@@ -141,6 +143,21 @@ void nd_plan_set_datagram(struct nd_plan *plan, uint64_t bytes)
 			plan->workload[i].message_bytes = ND_MIN(bytes, ND_MAX_DATAGRAM);
 	nd_plan_shrink(plan);
 	plan->wants_datagram_bytes = false;
+}
+
+/* Each of them adds a socket to the one port of the server, and the kernel looks through all that are there for each
+ * that is bound, and for the first datagram of each that is not known yet. */
+const char *nd_plan_set_up_note(const struct nd_plan *plan)
+{
+	uint64_t flows = 0;
+
+	for (uint64_t i = 0; i < plan->workloads; i++)
+		if (nd_plan_is_datagram(&plan->workload[i]))
+			flows += plan->workload[i].flows;
+	if (plan->face || flows <= MANY_DATAGRAM_FLOWS)
+		return NULL;
+	return "setting up so many UDP flows takes seconds, by the square of their number: all are "
+	       "sockets of one port of the server";
 }
 
 const char *nd_plan_note(const struct nd_plan *plan)

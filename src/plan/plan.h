@@ -347,6 +347,8 @@ void nd_plan_set_imix(struct nd_plan *plan, uint64_t header_bytes);
 
 /** nd_plan_note() - what a user should know about a plan that is right, or NULL. */
 const char *nd_plan_note(const struct nd_plan *plan);
+/** nd_plan_set_up_note() - likewise, where its flows take long to come to be. */
+const char *nd_plan_set_up_note(const struct nd_plan *plan);
 
 /** nd_plan_is_loaded() - are times taken in one workload while another one moves all it can? */
 bool nd_plan_is_loaded(const struct nd_plan *plan);

@@ -377,6 +377,28 @@ static void notes_unlimited_datagrams(void **state)
 	assert_null(nd_plan_note(&p));
 }
 
+static void notes_slow_set_up(void **state)
+{
+	static const struct {
+		bool udp, noted;
+		uint64_t flows;
+	} rows[] = { { true, false, 1 },
+		     { true, false, 4000 },
+		     { true, true, 4001 },
+		     { false, false, 10000 } };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
+		struct nd_plan p;
+
+		typed(&p);
+		p.ask.udp = rows[i].udp;
+		p.ask.flows = rows[i].flows;
+		derive(&p);
+		assert_int_equal(nd_plan_set_up_note(&p) != NULL, rows[i].noted);
+	}
+}
+
 static void shares_evenly(void **state)
 {
 	/* clang-format off */
@@ -448,6 +470,7 @@ int main(void)
 		cmocka_unit_test(derives_times),
 		cmocka_unit_test(derives_the_rest),
 		cmocka_unit_test(notes_unlimited_datagrams),
+		cmocka_unit_test(notes_slow_set_up),
 		cmocka_unit_test(shares_evenly),
 		cmocka_unit_test(adopts_what_was_decoded),
 	};
