@@ -41,6 +41,10 @@ int nd_dg_sent(struct nd_io *io, struct nd_flow *f, int r, uint32_t n, size_t by
  * NULL: nowhere. */
 uint8_t *nd_dg_out(const struct nd_io *io, unsigned lane, size_t *ret_size);
 uint8_t *nd_dg_in(const struct nd_io *io, unsigned lane, size_t *ret_size);
+/** nd_dg_echo() - nd_xfer_datagram_echo's flow waits inside its calls: datagrams that come alone go back, one behind the
+ * other. Return: 1, @until_ns has passed; 0: they come several at a time, see move() and answer(); a negative errno, as
+ * move(). io->now_ns is when the last one came, *ret_from_ns when that before it did. */
+int nd_dg_echo(struct nd_io *io, struct nd_flow *f, uint64_t until_ns, uint64_t *ret_from_ns);
 /** nd_dg_not_sent() - what move() answers when a call with @n datagrams was refused with @code. */
 int nd_dg_not_sent(struct nd_io *io, struct nd_flow *f, int code, uint32_t n);
 

@@ -13,7 +13,7 @@
 #include "engine/call.h"
 #include "engine/datagram.h"
 
-enum { BATCH = 64 };
+enum { BATCH = 64, SINGLES = 1023 };
 
 #define FULL_NS (10 * ND_NS_PER_MS) /* longest wait for a socket that is full */
 
@@ -21,9 +21,14 @@ enum { BATCH = 64 };
 struct alone {
 	struct iovec v; /* what came, and then what goes back of it */
 	socklen_t len;  /* of its sender's address; 0: it has none */
-	uint32_t n;     /* 1: it goes back */
 	struct sockaddr_storage from;
 	uint8_t key[1][ND_SENDER_KEY];
+};
+
+/* Of datagrams that came alone, one behind the other: not counted yet. */
+struct alone_counts {
+	uint64_t rx_calls, rx, rx_messages, rx_bytes;
+	uint64_t tx_calls, tx, tx_bytes, refused;
 };
 
 struct datagram_echo {
@@ -142,7 +147,7 @@ static void learn(struct datagram_echo *d, uint32_t got, uint32_t wanted)
 {
 	if (got < wanted) {
 		d->most = 1;
-		d->pause = ND_MIN(2 * d->pause + 1, (uint32_t)BATCH);
+		d->pause = ND_MIN(2 * d->pause + 1, (uint32_t)SINGLES);
 		d->singles = d->pause;
 	} else if (wanted > 1) {
 		d->most = 2 * wanted;
@@ -172,54 +177,6 @@ static void keep_answers(struct datagram_echo *d, const struct nd_addr *group, u
 	}
 }
 
-/* Return: as nd_xfer.move; io->now_ns is behind the call. */
-static int hear_alone(struct nd_io *io, struct nd_flow *f, struct alone *a)
-{
-	ssize_t r;
-
-	do {
-		a->len = sizeof(a->from);
-		ND_COUNT_FLOW(io, f, rx_calls, 1);
-		r = nd_call_recvfrom(f->fd, &a->v, 0, (struct sockaddr *)&a->from, &a->len);
-	} while (r < 0 && (nd_call_again(true) || (errno != ENOMEM && nd_is_refusal(errno))));
-	a->v.iov_len = r < 0 ? 0 : (size_t)r;
-	r = r < 0 ? -errno : 1;
-	nd_io_tried(io, r >= 0);
-	if (r < 0)
-		f->readable = r != -EAGAIN;
-	return (int)r;
-}
-
-static int recv_alone(struct nd_io *io, struct nd_flow *f, struct datagram_echo *d)
-{
-	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
-	struct alone *a = &d->alone;
-	struct nd_batch b = { .iov = &a->v,
-			      .n = 1,
-			      .key = (const uint8_t(*)[ND_SENDER_KEY])a->key };
-	uint32_t messages = 1;
-	size_t bytes;
-	int r;
-
-	a->v = (struct iovec){ d->room, d->slot };
-	r = hear_alone(io, f, a);
-	if (r < 0)
-		return r;
-	learn(d, 1, 1);
-	b.now_ns = io->now_ns;
-	bytes = a->v.iov_len;
-	if (frame->turn) {
-		nd_dg_key(&a->from, a->key[0]);
-		f->rx.senders = d->senders;
-		messages = frame->turn(&f->rx, &b, &f->c, &io->c[f->workload]);
-	}
-	a->n = a->v.iov_len > 0 && a->len > 0;
-	ND_COUNT_FLOW(io, f, rx_messages, messages);
-	ND_COUNT_FLOW(io, f, rx_bytes, bytes);
-	ND_COUNT_FLOW(io, f, rx_stacked, 1);
-	return 1;
-}
-
 static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
 {
 	struct datagram_echo *d = io->rx_state[f->workload];
@@ -229,8 +186,6 @@ static int recv_datagrams(struct nd_io *io, struct nd_flow *f)
 	uint64_t bytes = 0;
 	int r;
 
-	if (want == 1 && io->recv_waits && !d->groups)
-		return recv_alone(io, f, d);
 	point(d);
 	r = nd_dg_recv(io, f, d->header, want, 0);
 	if (r <= 0)
@@ -287,33 +242,133 @@ static int send_answers(int fd, struct mmsghdr *m, uint32_t n)
 	return r < 0 ? -1 : 1;
 }
 
+/* A call to send has failed with @code. Is it to be made again? */
+static bool is_to_be_sent(int fd, int code)
+{
+	return code == EINTR || (code == EAGAIN && wait_for_room(fd));
+}
+
 static int answer_datagrams(struct nd_io *io, struct nd_flow *f)
 {
 	struct datagram_echo *d = io->rx_state[f->workload];
-	struct mmsghdr alone = { .msg_hdr = { .msg_name = &d->alone.from,
-					      .msg_namelen = d->alone.len,
-					      .msg_iov = &d->alone.v,
-					      .msg_iovlen = 1 } };
-	struct mmsghdr *answer = d->alone.n ? &alone : d->answer;
-	uint32_t at = 0, n = d->alone.n ? 1 : d->n;
+	uint32_t at = 0;
 
-	while (at < n) {
-		int r = send_answers(f->fd, answer + at, n - at);
+	while (at < d->n) {
+		int r = send_answers(f->fd, d->answer + at, d->n - at);
 		int code = r < 0 ? errno : 0;
 
 		ND_COUNT_FLOW(io, f, tx_calls, 1);
 		for (int i = 0; i < r; i++)
-			ND_COUNT_FLOW(io, f, tx_bytes, answer[at + (uint32_t)i].msg_len);
+			ND_COUNT_FLOW(io, f, tx_bytes, d->answer[at + (uint32_t)i].msg_len);
 		ND_COUNT_FLOW(io, f, tx_messages, r > 0 ? (uint64_t)r : 0);
 		at += r > 0 ? (uint32_t)r : 0;
-		if (r > 0 || code == EINTR || (code == EAGAIN && wait_for_room(f->fd)))
+		if (r > 0 || is_to_be_sent(f->fd, code))
 			continue;
 		ND_COUNT_FLOW(io, f, tx_refused, 1); /* one peer's trouble is not the others' */
 		at++;
 	}
-	d->n = d->alone.n = 0;
+	d->n = 0;
 	nd_io_sent(io);
 	return 1;
+}
+
+/* ---- one that comes alone, and the next */
+
+static void count_alone(struct nd_io *io, struct nd_flow *f, const struct alone_counts *n)
+{
+	ND_COUNT_FLOW(io, f, rx_calls, n->rx_calls);
+	ND_COUNT_FLOW(io, f, rx_messages, n->rx_messages);
+	ND_COUNT_FLOW(io, f, rx_bytes, n->rx_bytes);
+	ND_COUNT_FLOW(io, f, rx_stacked, n->rx);
+	ND_COUNT_FLOW(io, f, tx_calls, n->tx_calls);
+	ND_COUNT_FLOW(io, f, tx_messages, n->tx);
+	ND_COUNT_FLOW(io, f, tx_bytes, n->tx_bytes);
+	ND_COUNT_FLOW(io, f, tx_refused, n->refused);
+}
+
+/* Return: 0, read on; a negative errno. */
+static int heard_nothing(struct nd_flow *f, int code)
+{
+	if (code != ENOMEM && nd_is_refusal(code))
+		return 0; /* of an answer that went before */
+	if (code == EINTR)
+		code = EAGAIN; /* the guard */
+	f->readable = code != EAGAIN;
+	return -code;
+}
+
+static inline void answer_alone(const struct nd_flow *f, const struct alone *a,
+				struct alone_counts *n)
+{
+	ssize_t r;
+
+	do {
+		r = nd_call_sendto(f->fd, &a->v, MSG_NOSIGNAL | MSG_DONTWAIT,
+				   (const struct sockaddr *)&a->from, a->len);
+		n->tx_calls++;
+	} while (r < 0 && is_to_be_sent(f->fd, errno));
+	if (r < 0) {
+		n->refused++;
+		return;
+	}
+	n->tx++;
+	n->tx_bytes += (uint64_t)r;
+}
+
+static inline void turn_alone(struct nd_io *io, struct nd_flow *f, struct alone *a,
+			      struct alone_counts *n)
+{
+	const struct nd_frame *frame = nd_lane_of(io, f)->frame;
+	struct nd_batch b = { .iov = &a->v,
+			      .n = 1,
+			      .now_ns = io->now_ns,
+			      .key = (const uint8_t(*)[ND_SENDER_KEY])a->key };
+
+	n->rx++;
+	n->rx_bytes += a->v.iov_len;
+	if (!frame->turn) {
+		n->rx_messages++;
+		return;
+	}
+	nd_dg_key(&a->from, a->key[0]);
+	n->rx_messages += frame->turn(&f->rx, &b, &f->c, &io->c[f->workload]);
+}
+
+int nd_dg_echo(struct nd_io *io, struct nd_flow *f, uint64_t until_ns, uint64_t *ret_from_ns)
+{
+	struct datagram_echo *d = io->rx_state[f->workload];
+	struct alone *a = &d->alone;
+	struct alone_counts n = { 0 };
+	uint64_t from_ns = io->now_ns;
+	int ret = 0;
+
+	f->rx.senders = d->senders;
+	while (ret == 0 && !d->groups && d->most == 1) {
+		ssize_t r;
+
+		a->v = (struct iovec){ d->room, d->slot };
+		a->len = sizeof(a->from);
+		r = nd_call_recvfrom(f->fd, &a->v, 0, (struct sockaddr *)&a->from, &a->len);
+		n.rx_calls++;
+		if (r < 0) {
+			ret = heard_nothing(f, errno);
+			continue;
+		}
+		from_ns = io->now_ns;
+		io->now_ns = nd_io_clock(io);
+		f->last_ns = r > 0 ? io->now_ns : f->last_ns;
+		a->v.iov_len = (size_t)r;
+		turn_alone(io, f, a, &n);
+		if (a->v.iov_len > 0 && a->len > 0)
+			answer_alone(f, a, &n);
+		learn(d, 1, 1);
+		ret = io->now_ns >= until_ns;
+	}
+	if (ret < 0)
+		io->now_ns = nd_io_clock(io);
+	count_alone(io, f, &n);
+	*ret_from_ns = from_ns;
+	return ret;
 }
 
 const struct nd_xfer nd_xfer_datagram_echo = {

@@ -385,12 +385,19 @@ static void not_echoed(struct nd_io *io, struct nd_flow *f, bool has_come, int r
 static bool echo(struct nd_io *io, struct nd_flow *f, struct exchange *x)
 {
 	const struct nd_xfer *rx = nd_lane_of(io, f)->rx;
-	int came, r;
+	bool alone = x->flags == 0 && rx == &nd_xfer_datagram_echo;
+	int came = 0, r;
 
 	io->recv_waits = x->flags == 0;
 	for (;;) {
-		uint64_t bytes = f->c.rx_bytes;
+		uint64_t bytes;
 
+		r = alone ? nd_dg_echo(io, f, x->until_ns, &x->sent_ns) : 0;
+		if (r > 0)
+			return true;
+		if (r < 0)
+			break;
+		bytes = f->c.rx_bytes;
 		r = came = move(io, f, x);
 		if (came <= 0)
 			break;
@@ -404,6 +411,7 @@ static bool echo(struct nd_io *io, struct nd_flow *f, struct exchange *x)
 		if (io->now_ns >= x->until_ns)
 			return true;
 		x->sent_ns = io->now_ns;
+		came = 0;
 	}
 	not_echoed(io, f, came > 0, r);
 	return false;
