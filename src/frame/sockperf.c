@@ -22,10 +22,11 @@ static void fill(struct nd_frame_state *s, struct nd_batch *b)
 static bool is_plain_answer(const struct nd_frame_state *s, const struct nd_batch *b)
 {
 	const struct iovec *v = &b->iov[0];
+	const unsigned not_plain = ND_SP_FROM_CLIENT | ND_SP_WARM_UP | ND_SP_TELLS;
 
 	return s->datagram && b->n == 1 && v->iov_len >= ND_SOCKPERF_HEADER &&
-	       nd_sp_flags(v->iov_base) == ND_SP_WANTS_ANSWER &&
-	       nd_sp_length(v->iov_base) <= v->iov_len && !s->workload->compares;
+	       !(nd_sp_flags(v->iov_base) & not_plain) && nd_sp_length(v->iov_base) <= v->iov_len &&
+	       !s->workload->compares;
 }
 
 static uint32_t take(struct nd_frame_state *s, const struct nd_batch *b, struct nd_counters *c,
