@@ -153,6 +153,8 @@ void nd_native_run_failed(struct nd_native *d, const struct nd_err *why)
 void nd_native_stop_asked(struct nd_native *d, const char *reason)
 {
 	const char *why = reason ? reason : "stopped";
+	/* before the peer hears of it where we open connections: it breaks off what is under way */
+	bool begun = has_begun(d), at_once = begun && d->end == ND_CLIENT;
 
 	if (d->stage == ND_STAGE_WRAP) {
 		nd_native_done(d);
@@ -163,10 +165,13 @@ void nd_native_stop_asked(struct nd_native *d, const char *reason)
 		nd_native_settle(d);
 		return;
 	}
+	if (at_once)
+		stop_run(d, why);
 	if (d->stage != ND_STAGE_CONNECT)
 		send_sentence(d, ND_MSG_STOP, why);
-	if (has_begun(d)) {
+	if (begun && !at_once)
 		stop_run(d, why);
+	if (begun) {
 		nd_native_settle(d);
 	} else {
 		nd_native_fail(d, false, -ECANCELED, "%s before the test began", why);

@@ -22,6 +22,16 @@ static bool opened(struct nd_io *io, struct nd_flow *f)
 	return true;
 }
 
+/* Both ends are told when a run is stopped: what the other one breaks off then has not failed. */
+static bool is_ending(struct nd_io *io, const struct nd_flow *f)
+{
+	if (!f->active)
+		return false;
+	io->look_ns = io->now_ns;
+	nd_io_tick(io, io->now_ns);
+	return io->quit || f->state == ND_FLOW_DONE;
+}
+
 bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code)
 {
 	struct nd_event ev = { .what = ND_HAP_CLOSED, .error = code, .now_ns = io->now_ns };
@@ -30,6 +40,8 @@ bool nd_flow_broken(struct nd_io *io, struct nd_flow *f, int code)
 		nd_flow_fail(io, f, code);
 		return false;
 	}
+	if (is_ending(io, f))
+		return false;
 	nd_close_p(&f->fd);
 	f->unwatched = false;
 	io->told[f->workload].no_port += code == -EADDRNOTAVAIL || code == -EADDRINUSE;

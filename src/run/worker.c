@@ -14,6 +14,7 @@
 
 #define GOODBYE_NS  (long)(3 * ND_NS_PER_MS)
 #define FAREWELL_NS ND_NS_PER_S
+#define LINGER_MS   100
 
 /* Requests with an intended instant have more than one time; those of any kind are told by the interval. */
 static int open_times(struct nd_worker *w, unsigned lane)
@@ -360,10 +361,26 @@ static void keep_flows(struct nd_worker *w)
 	close_flows(w);
 }
 
+/* Who opens connections hears a little later that the run is stopped: those under way then are not broken off. */
+static bool must_linger(const struct nd_worker *w)
+{
+	return nd_worker_stopped(w) && w->flows && w->io.flow_count > 0 && !w->flows[0].active &&
+	       w->run->lanes[w->flows[0].workload].load->connects;
+}
+
+/* Or until nd_run_free(): nobody else wakes a worker that is over. */
+static void linger(struct nd_worker *w)
+{
+	struct pollfd p = { .fd = w->wake_fd, .events = POLLIN };
+
+	(void)poll(&p, 1, LINGER_MS); /* cut short: as well */
+	close_flows(w);
+}
+
 void *nd_worker_main(void *worker)
 {
 	struct nd_worker *w = worker;
-	bool keep_open = w->run->cfg.plan->keep_open;
+	bool keep_open = w->run->cfg.plan->keep_open, lingers;
 	int e;
 
 	(void)prctl(PR_SET_TIMERSLACK, 1ul); /* finer wake-ups; the default only makes us later */
@@ -375,13 +392,18 @@ void *nd_worker_main(void *worker)
 	}
 	read_sockets(w);
 	close_io(w);
-	if (!keep_open || e < 0)
+	lingers = e == 0 && !keep_open && must_linger(w);
+	if (lingers)
+		nd_worker_drain_wake(w); /* what has stopped it */
+	else if (!keep_open || e < 0)
 		close_flows(w);
 	if (e < 0)
 		nd_worker_publish(w, ND_WORKER_FAILED);
 	else if (atomic_load_explicit(&w->state, memory_order_relaxed) != ND_WORKER_FAILED)
 		nd_worker_publish(w, ND_WORKER_OVER);
-	if (keep_open && e == 0)
+	if (lingers)
+		linger(w);
+	else if (keep_open && e == 0)
 		keep_flows(w);
 	return NULL;
 }
