@@ -36,7 +36,27 @@ static void add_transport(struct nd_str *out, const char *name)
 		nd_str_addc(out, (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c), 1);
 }
 
-static void add_direction(struct nd_str *out, const struct nd_direction *d)
+/* Connections that came and went, where the end that makes them does not tell: those that we served. */
+static void add_connections(struct nd_str *out, const struct nd_result *r,
+			    const struct nd_direction *d)
+{
+	const struct nd_part *own = nd_result_part(r->server, d->workload);
+	double per_s = d->transactions_per_s;
+
+	if (isnan(per_s) && own && own->window.transactions != ND_UNKNOWN &&
+	    own->window.seconds > 0)
+		per_s = (double)own->window.transactions / own->window.seconds;
+	if (!isnan(per_s))
+		nd_str_addf(out, ", %.0f connections/s", per_s);
+}
+
+static bool is_of_connections(const struct nd_direction *d)
+{
+	return d->load && (strcmp(d->load, "crr") == 0 || strcmp(d->load, "cc") == 0);
+}
+
+static void add_direction(struct nd_str *out, const struct nd_result *r,
+			  const struct nd_direction *d)
 {
 	double lost = isnan(d->loss.lost_ratio) ? d->lost_ratio : d->loss.lost_ratio;
 
@@ -45,7 +65,9 @@ static void add_direction(struct nd_str *out, const struct nd_direction *d)
 		    d->label ? d->label : "");
 	if (!isnan(d->window_s))
 		nd_str_addf(out, ", %.1f s", d->window_s);
-	if (d->transactional && !isnan(d->transactions_per_s)) {
+	if (is_of_connections(d)) {
+		add_connections(out, r, d);
+	} else if (d->transactional && !isnan(d->transactions_per_s)) {
 		nd_str_addf(out, ", %.0f round trips/s", d->transactions_per_s);
 	} else if (!isnan(d->goodput_bps)) {
 		nd_str_addc(out, ',', 1);
@@ -106,7 +128,7 @@ void nd_served_line(const struct nd_result *r, struct nd_str *out)
 
 	for (uint64_t i = 0; i < r->directions.n; i++) {
 		nd_str_add(out, i ? "; " : "");
-		add_direction(out, &d[i]);
+		add_direction(out, r, &d[i]);
 	}
 	if (r->partial)
 		nd_str_addf(out, " (partial: %s)",
