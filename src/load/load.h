@@ -117,7 +117,7 @@ struct nd_load {
 	bool round_trips; /* notes carry round-trip times worth a histogram */
 	bool times;       /* notes carry times of operations, of either end */
 	bool connects;    /* opens and closes, or accepts and closes, connections as it goes on */
-	bool asks_first;  /* .connects: who opens one sends at once */
+	bool asks_first;  /* .connects: the end that opens one sends at once */
 	/* From the step that begins an exchange, SEND where this end asks, RECV where it answers: is one whole exchange
 	 * like the other until STOP, with a note of its round trip alone at the asking end, or of nothing, and does the
 	 * state need to hear of none? Of a stream: is each operation? Writes all of *ret then. NULL: no. */

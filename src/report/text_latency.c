@@ -155,6 +155,11 @@ static void put_requests(struct nd_str *out, const struct nd_latency *l)
 			     (unsigned long long)l->answered);
 		nd_line_item(&line, "; ", "samples in the window %llu",
 			     (unsigned long long)l->service.count);
+		if (l->handshake && strcmp(l->handshake, "with_request") == 0)
+			nd_line_item(&line, "; ",
+				     "the request carries the last ACK of the handshake "
+				     "(TCP_QUICKACK off), and the server waits for it "
+				     "(TCP_DEFER_ACCEPT)");
 		nd_line_end(&line);
 		return;
 	}

@@ -96,6 +96,10 @@ static const struct nd_field latency_rows[] = {
 	ND_U64(L, no_port, ND_M_COUNT, 0, NULL,
 	       "Likewise: attempts that found no free port (EADDRNOTAVAIL), whole run; they are made again a millisecond "
 	       "later."),
+	ND_STR(L, handshake, 0, NULL,
+	       "Likewise, how one ends: \"with_request\": its last ACK goes with the request, as the client sets TCP_QUICKACK to 0, "
+	       "and the server takes a connection when the request is there (TCP_DEFER_ACCEPT): web servers do the latter, few "
+	       "clients the former, which saves a packet; \"plain\": the ACK is a packet of its own."),
 	ND_GROUP(struct nd_times, L, service, 0, NULL,
 	       "From the true sending of a request to its answer.", &nd_times_table),
 	ND_GROUP(struct nd_times, L, response, 0, NULL,

@@ -55,6 +55,7 @@ struct nd_latency {
 	/* connections made in the test; unknown where there are none */
 	uint64_t source_ports, source_addresses; /* that they share: of one address; addresses */
 	uint64_t no_port;                        /* attempts that found none, whole run */
+	const char *handshake; /* how it ends: "with_request", "plain"; NULL: as above */
 	struct nd_times service, response, late; /* .count 0: not measured */
 	struct nd_times opened, answer, ended;   /* of connections made in the test: their parts */
 	struct nd_parted *kernel;                /* NULL: its stamps were not asked for */

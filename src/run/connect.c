@@ -8,16 +8,23 @@
 
 #define PORT_TRIES 64 /* source ports that are taken by others, before the load waits a moment */
 
-/* One packet less: the first bytes go with what ends the handshake. What receives keeps the kernel's own way to
- * acknowledge, other tools' tests keep theirs, and a connection of the test itself is not greeted, but asks. */
-static bool speaks_first(const struct nd_run_cfg *cfg, const struct nd_lane *l,
-			 const struct nd_flow *f)
+/* Other tools' connections are made as they make them. */
+bool nd_acks_with_request(const struct nd_run *r, unsigned lane)
 {
-	if (!f->active || nd_is_datagram(l))
-		return false;
+	return r->lanes[lane].load->asks_first && !r->cfg.plan->face;
+}
+
+/* One packet less: the first bytes go with what ends the handshake. What receives keeps the kernel's own way to
+ * acknowledge; connections of the test itself are not greeted, but ask. */
+static bool speaks_first(const struct nd_run *r, const struct nd_flow *f)
+{
+	const struct nd_greeting *g = r->cfg.greeting;
+	const struct nd_lane *l = &r->lanes[f->workload];
+
 	if (l->load->connects)
-		return !cfg->plan->face && l->load->asks_first;
-	return cfg->greeting && cfg->greeting->quiet_at && nd_layout_halves(l, true) == 1;
+		return f->active && nd_acks_with_request(r, f->workload);
+	return g && g->quiet_at && f->active && !nd_is_datagram(l) &&
+	       nd_layout_halves(l, true) == 1;
 }
 
 int nd_setup_dial(const struct nd_worker *w, struct nd_flow *f, const struct nd_sockopts *o,
@@ -32,7 +39,7 @@ int nd_setup_dial(const struct nd_worker *w, struct nd_flow *f, const struct nd_
 
 	if (source)
 		own.multicast.source = source;
-	own.speaks_first = speaks_first(cfg, l, f);
+	own.speaks_first = speaks_first(w->run, f);
 	nd_route_peer(w->run, f->tx.flow, &to);
 	bound = nd_route_source(w->run, f->tx.flow, &to, &from);
 	return nd_open(l->transport, &own, &to, bound ? &from : NULL, cfg->dev, &f->fd, err);

@@ -197,6 +197,8 @@ static inline const struct nd_lane *nd_lane_of(const struct nd_worker *w, const 
 /* setup.c: the client's flows. */
 ND_MUST_CHECK int nd_setup_open(struct nd_worker *w); /* connect and greet; fills w->err */
 /* connect.c: one connection, and what both ends do with their sockets. */
+/** nd_acks_with_request() - do the lane's connections end their handshakes with requests? */
+bool nd_acks_with_request(const struct nd_run *r, unsigned lane);
 ND_MUST_CHECK int nd_setup_dial(const struct nd_worker *w, struct nd_flow *f,
 				const struct nd_sockopts *o, struct nd_err *err); /* as nd_open() */
 int nd_setup_connect(struct nd_io *io, struct nd_flow *f); /* while it runs: nd_io.connect */

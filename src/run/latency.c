@@ -135,6 +135,7 @@ static void count_ports(const struct nd_run *r, unsigned lane, struct nd_latency
 	if (plan->source_ports)
 		l->source_ports = plan->source_ports;
 	l->source_addresses = r->cfg.dev ? 1 : ND_MAX(plan->bind.n, 1u);
+	l->handshake = nd_acks_with_request(r, lane) ? "with_request" : "plain";
 	l->no_port = 0;
 	for (uint32_t i = 0; i < r->worker_n; i++)
 		l->no_port += r->workers[i].io.told[lane].no_port;

@@ -286,6 +286,7 @@ def test_connections(pair, ask, args):
     d = report["directions"][0]
     assert d["load"] == ("cc" if "--only" in args else "crr")
     assert d["transactions_per_s"] > 100 and d["failed_flows"] == 0
+    assert d["latency"]["handshake"] == ("plain" if "--only" in args else "with_request")
     opened, whole = d["latency"]["opened"], d["latency"]["service"]
     check_times(opened)
     check_times(whole)
@@ -363,6 +364,41 @@ def test_connect_that_ends_early_keeps_what_it_has(pair, netdyno, end):
     assert code != 0 or end == "client", client.stderr
     assert report["partial"] and report["directions"][0]["latency"]["answered"] > 0
     assert ("peer lost" if end == "server" else "interrupted") in report["partial_reason"]
+
+
+@pytest.mark.parametrize("who", ["server", "client"])
+def test_what_a_stop_breaks_off_has_not_failed(lab, serve, netdyno, who):
+    """On one machine, under load: both ends hear of it at different times, connections are in the middle."""
+    net = lab()
+    for _ in range(5):
+        server = serve(net.b)
+        client = net.b.spawn([netdyno, "connect", net.b.ip4, "-p", server.port, "-t", "60s", "--warmup", "0s",
+                              "-i", "0.2s", "--json-lines"])
+        client.wait_line('"event":"interval"', 20 * kitnet.slow(), "stdout")
+        (server if who == "server" else client).send_signal(signal.SIGINT)
+        client.wait(30 * kitnet.slow())
+        report = json.loads(client.stdout.splitlines()[-1])
+        assert report["partial"] and report["directions"][0]["latency"]["answered"] > 0
+        assert report["directions"][0]["failed_flows"] == 0, warned(report)
+        server.stop()
+
+
+@pytest.mark.parametrize("args", [(), ("--only",)], ids=["asked", "only"])
+def test_the_server_says_how_many_connections_a_lost_client_made(pair, netdyno, args):
+    client = pair.a.spawn([netdyno, "connect", pair.server.host.ip4, "-p", pair.server.port, *args, "-t", "60s",
+                           "--warmup", "0s", "-i", "0.2s", "--json-lines"])
+    client.wait_line('"event":"interval"', 20 * kitnet.slow(), "stdout")
+    client.kill()
+    said = pair.server.wait_line(r"test \d+ from .*, (\d+) connections/s \(partial: peer lost", 20 * kitnet.slow(), "stderr")
+    assert int(said[1]) > 100
+
+
+@pytest.mark.plain
+def test_the_request_ends_the_handshake(pair, ask):
+    """This end sends SYN, request and end; else an ACK of the handshake, and mostly one of the answer, too."""
+    report = ask("connect", pair.a, pair.server, "-r", "1", "-t", "1s", "--warmup", "0.2s")
+    sent = report["client"]["machine"]["window_tcp_out_segs"]
+    assert sent / report["directions"][0]["transactions_per_s"] / report["directions"][0]["window_s"] < 3.6
 
 
 def connecting(pair, netdyno, server, flows):
