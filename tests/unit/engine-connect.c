@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections made over and over: when the answer is read without asking the kernel, and what is no failure. */
+/* Connections made over and over: what is no failure. */
 
 /* cmocka.h needs what stands above it. */
 /* clang-format off */
@@ -21,17 +21,9 @@
 /* The peer of the only flow's connection. */
 struct far {
 	struct rig rig;
-	int fd;         /* its end; -1: none */
-	bool at_once;   /* the answer is there as soon as the connection */
-	int refuses;    /* negative errno instead of a connection; 0 */
-	uint64_t calls; /* connections so far */
+	int fd;      /* its end; -1: none */
+	int refuses; /* negative errno instead of a connection; 0 */
 };
-
-static void say(struct far *p)
-{
-	assert_int_equal(write(p->fd, "x", 1), 1);
-	assert_int_equal(shutdown(p->fd, SHUT_WR), 0);
-}
 
 static int call(struct nd_io *io, struct nd_flow *f)
 {
@@ -42,13 +34,9 @@ static int call(struct nd_io *io, struct nd_flow *f)
 		return p->refuses;
 	if (p->fd >= 0)
 		close(p->fd);
-	assert_int_equal(
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd), 0);
 	f->fd = fd[0];
 	p->fd = fd[1];
-	p->calls++;
-	if (p->at_once)
-		say(p);
 	return 0;
 }
 
@@ -98,52 +86,6 @@ static void go_on(struct rig *r, struct nd_flow *f)
 		(void)nd_flow_turn(&r->io, f, BUDGET);
 }
 
-static void reads_at_once_what_is_there(void **state)
-{
-	struct far p = { .fd = -1, .at_once = true };
-	struct nd_flow *f = begin(&p, 10);
-
-	(void)state;
-	go_on(&p.rig, f);
-	assert_int_equal(f->state, ND_FLOW_DONE);
-	assert_int_equal(f->error, 0);
-	assert_int_equal(f->c.transactions, 10);
-	assert_int_equal(p.calls, 10);
-	assert_int_equal(f->c.rx_calls, 20); /* an answer and an end each: nothing was asked for in vain */
-	finish(&p);
-}
-
-/* One that had to wait says that the next ones will: they are not read before the kernel says so. */
-static void waits_where_it_was_late(void **state)
-{
-	static const bool tried[] = { true,  false, false, false, false, true,
-				      false, false, false, false, true };
-	struct far p = { .fd = -1 };
-	struct nd_flow *f = begin(&p, ND_COUNTOF(tried));
-
-	(void)state;
-	for (size_t i = 0; i < ND_COUNTOF(tried); i++) {
-		uint64_t before = f->c.rx_calls;
-
-		go_on(&p.rig, f);
-		assert_int_equal(f->state, ND_FLOW_BLOCKED);
-		assert_int_equal(p.calls, i + 1);
-		assert_true(f->unwatched);
-		if (f->c.rx_calls - before != tried[i])
-			fail_msg("connection %zu: %s", i, tried[i] ? "not tried" : "tried");
-		nd_flow_watched(&p.rig.io, f);
-		say(&p);
-		assert_true(nd_flow_unblock(f, true, true));
-		f->hup = true;
-		while (f->state == ND_FLOW_READY && f->step.op == ND_OP_RECV)
-			(void)nd_flow_turn(&p.rig.io, f, 1);
-	}
-	go_on(&p.rig, f);
-	assert_int_equal(f->state, ND_FLOW_DONE);
-	assert_int_equal(f->c.transactions, ND_COUNTOF(tried));
-	finish(&p);
-}
-
 static void knows_who_was_stopped(void **state)
 {
 	static const struct {
@@ -175,8 +117,6 @@ static void knows_who_was_stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reads_at_once_what_is_there),
-		cmocka_unit_test(waits_where_it_was_late),
 		cmocka_unit_test(knows_who_was_stopped),
 	};
 
