@@ -194,6 +194,12 @@ static inline const struct nd_lane *nd_lane_of(const struct nd_worker *w, const 
 	return &w->run->lanes[f->workload];
 }
 
+/* May sockets be open yet when the run is over? What is kept per flow stays until nd_run_free() then. */
+static inline bool nd_flows_stay(const struct nd_run *r)
+{
+	return r->cfg.plan->keep_open || r->lanes[0].load->connects;
+}
+
 /* setup.c: the client's flows. */
 ND_MUST_CHECK int nd_setup_open(struct nd_worker *w); /* connect and greet; fills w->err */
 /* connect.c: one connection, and what both ends do with their sockets. */

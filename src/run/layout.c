@@ -337,7 +337,7 @@ void nd_layout_forget(struct nd_worker *w, uint32_t slot)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *from = (char *)&w->flows[w->forgotten], *to = (char *)&w->flows[slot];
 
-	if (w->run->cfg.plan->keep_open) /* their sockets are open */
+	if (nd_flows_stay(w->run)) /* their sockets are open */
 		return;
 	from += (page - (uintptr_t)from % page) % page;
 	to -= (uintptr_t)to % page;

@@ -71,7 +71,7 @@ static void without_groups(struct nd_part *p)
 /* Nobody works any more: what is kept per flow goes before the rows are written, sent, and joined. */
 static void release_flows(struct nd_run *r)
 {
-	if (r->cfg.plan->keep_open) /* somebody does: their sockets are open */
+	if (nd_flows_stay(r)) /* somebody does: their sockets are open */
 		return;
 	for (uint32_t i = 0; i < r->worker_n; i++) {
 		nd_layout_done(&r->workers[i]);
