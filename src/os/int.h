@@ -18,6 +18,8 @@ enum nd_os_file {
 	ND_OS_SOFTIRQS,
 	ND_OS_SNMP,
 	ND_OS_SNMP6,
+	ND_OS_SOCKSTAT,
+	ND_OS_SOCKSTAT6,
 	ND_OS_NETSTAT,
 	ND_OS_SOFTNET,
 	ND_OS_NET_DEV,
@@ -114,6 +116,9 @@ ND_MUST_CHECK int nd_os_parse_softirqs(const char *text, struct nd_os_sample *s)
 ND_MUST_CHECK int nd_os_parse_softnet(const char *text, struct nd_os_sample *s);
 void nd_os_parse_snmp(const char *text, struct nd_snmp *ret);  /* pairs of lines: snmp, netstat */
 void nd_os_parse_snmp6(const char *text, struct nd_snmp *ret); /* a counter a line */
+/** nd_os_parse_sockstat() - datagrams of which some fragments wait, by the text of sockstat (@key: "FRAG") or of
+ * sockstat6 ("FRAG6"). ND_UNKNOWN: not told. */
+uint64_t nd_os_parse_sockstat(const char *text, const char *key);
 /** nd_os_parse_net_dev() - allocates s->nic; ifindex is left unknown. -ENOMEM. */
 ND_MUST_CHECK int nd_os_parse_net_dev(const char *text, struct nd_os_sample *s);
 void nd_os_parse_status(const char *text, struct nd_process *ret);

@@ -24,6 +24,8 @@ static const char *const paths[ND_OS_FILE_COUNT] = {
 	[ND_OS_SOFTIRQS]        = "proc/softirqs",
 	[ND_OS_SNMP]            = "proc/net/snmp",
 	[ND_OS_SNMP6]           = "proc/net/snmp6",
+	[ND_OS_SOCKSTAT]        = "proc/net/sockstat",
+	[ND_OS_SOCKSTAT6]       = "proc/net/sockstat6",
 	[ND_OS_NETSTAT]         = "proc/net/netstat",
 	[ND_OS_SOFTNET]         = "proc/net/softnet_stat",
 	[ND_OS_NET_DEV]         = "proc/net/dev",
@@ -236,6 +238,23 @@ static int sample_cpus(struct nd_os *os, struct nd_os_sample *s)
 	return text ? nd_os_parse_softnet(text, s) : 0;
 }
 
+/* Those that wait are few, and given up as soon as they are old. */
+static uint64_t unassembled(struct nd_os *os, int file, const char *key, uint64_t given_up)
+{
+	const char *text = nd_os_text(os, file);
+	uint64_t wait = text ? nd_os_parse_sockstat(text, key) : ND_UNKNOWN;
+
+	return wait == ND_UNKNOWN || given_up == ND_UNKNOWN ? ND_UNKNOWN : wait + given_up;
+}
+
+static void sample_fragments(struct nd_os *os, struct nd_os_sample *s)
+{
+	uint64_t v4 = unassembled(os, ND_OS_SOCKSTAT, "FRAG", s->snmp.ip_reasm_fails);
+	uint64_t v6 = unassembled(os, ND_OS_SOCKSTAT6, "FRAG6", s->snmp.ip6_reasm_fails);
+
+	s->unassembled = v4 == ND_UNKNOWN ? v6 : v6 == ND_UNKNOWN ? v4 : v4 + v6;
+}
+
 static void sample_protocols(struct nd_os *os, struct nd_os_sample *s)
 {
 	const char *text;
@@ -249,6 +268,7 @@ static void sample_protocols(struct nd_os *os, struct nd_os_sample *s)
 	text = nd_os_text(os, ND_OS_SNMP6);
 	if (text)
 		nd_os_parse_snmp6(text, &s->snmp);
+	sample_fragments(os, s);
 	text = nd_os_text(os, ND_OS_CONNTRACK_COUNT);
 	if (text)
 		s->conntrack_count = nd_os_next_u64(&text);
@@ -263,7 +283,8 @@ void nd_os_sample_init(struct nd_os_sample *s)
 				    .watched_interrupts = ND_UNKNOWN,
 				    .context_switches = ND_UNKNOWN,
 				    .conntrack_count = ND_UNKNOWN,
-				    .conntrack_max = ND_UNKNOWN };
+				    .conntrack_max = ND_UNKNOWN,
+				    .unassembled = ND_UNKNOWN };
 	nd_os_blank(&s->all, sizeof(s->all));
 	nd_os_blank(&s->softirqs, sizeof(s->softirqs));
 	nd_os_blank(&s->snmp, sizeof(s->snmp));

@@ -73,7 +73,9 @@ struct nd_softirqs {
 	X(ip_out_discards, "Ip", "OutDiscards")                    \
 	X(ip_out_no_routes, "Ip", "OutNoRoutes")                   \
 	X(ip_reasm_fails, "Ip", "ReasmFails")                      \
-	X(ip_frag_creates, "Ip", "FragCreates")
+	X(ip6_reasm_fails, "Ip6", "ReasmFails")                    \
+	X(ip_frag_creates, "Ip", "FragCreates")                    \
+	X(ip6_frag_creates, "Ip6", "FragCreates")
 
 struct nd_snmp {
 #define X(name, group, key) uint64_t name;
@@ -126,6 +128,9 @@ struct nd_os_sample {
 	uint64_t
 		watched_interrupts; /* nd_os_watch_interrupts(); ND_UNKNOWN: no line, or not asked */
 	uint64_t conntrack_count, conntrack_max;
+	/* datagrams that the kernel gave up to put together from fragments, and those that wait for more of theirs:
+	 * half a minute before it gives up, mostly; ND_UNKNOWN when neither IP version tells */
+	uint64_t unassembled;
 };
 
 /** nd_os_cpu_ns() - the sum over all kinds that are known. */

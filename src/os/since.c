@@ -220,6 +220,14 @@ static int since_nics(const struct nd_os_sample *now, const struct nd_os_sample 
 	return 0;
 }
 
+/* What still waited then may have been put together since. */
+static uint64_t since_fragments(uint64_t now, uint64_t then)
+{
+	if (now == ND_UNKNOWN || then == ND_UNKNOWN)
+		return ND_UNKNOWN;
+	return now > then ? now - then : 0;
+}
+
 int nd_os_since(const struct nd_os_sample *now, const struct nd_os_sample *then,
 		struct nd_os_sample *ret)
 {
@@ -241,6 +249,7 @@ int nd_os_since(const struct nd_os_sample *now, const struct nd_os_sample *then,
 	s.context_switches = nd_os_delta(now->context_switches, then->context_switches);
 	s.conntrack_count = now->conntrack_count;
 	s.conntrack_max = now->conntrack_max;
+	s.unassembled = since_fragments(now->unassembled, then->unassembled);
 	r = since_cpus(now, then, &s);
 	if (r == 0)
 		r = since_net_rx(now, then, &s);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Protocol counters: /proc/net/snmp and netstat (a line of names, a line of values) and snmp6. */
+/* Protocol counters: /proc/net/snmp and netstat (a line of names, a line of values) and snmp6; of sockstat the
+ * fragments (a line of names and values in turns). */
 #include <string.h>
 
 #include "os/int.h"
@@ -91,4 +92,15 @@ void nd_os_parse_snmp6(const char *text, struct nd_snmp *ret)
 			if (strchr(counters[i].group, '6') && is_joined(name, &counters[i]))
 				put(ret, &counters[i], nd_os_next_u64(&p));
 	}
+}
+
+uint64_t nd_os_parse_sockstat(const char *text, const char *key)
+{
+	const char *p = nd_os_value_of(text, key);
+	struct nd_os_word word;
+
+	while (p && nd_os_word(&p, &word))
+		if (nd_os_word_is(word, "inuse"))
+			return nd_os_next_u64(&p);
+	return ND_UNKNOWN;
 }

@@ -354,6 +354,7 @@ static const char *place_of(const char *stage)
 		{ "interface out", "at the sender's interface" },
 		{ "interface in", "at the receiver's interface" },
 		{ "backlog of a CPU", "in the receiver's backlog" },
+		{ "fragments missing", "for fragments that did not come" },
 		{ "no such port", "at no such port" },
 		{ "checksum", "by their checksums" },
 		{ "receive buffer full", "in receive buffers" },

@@ -39,6 +39,7 @@ enum stage {
 	AT_BETWEEN,
 	AT_NIC_IN,
 	AT_BACKLOG,
+	AT_FRAGMENTS,
 	AT_NO_PORT,
 	AT_CHECKSUM,
 	AT_BUFFER,
@@ -56,6 +57,7 @@ static const struct { const char *stage, *at, *source; } stages[STAGES] = {
 	[AT_BETWEEN]  = { "between, or not seen",     "between",  "what no other stage has" },
 	[AT_NIC_IN]   = { "interface in",             "receiver", "rx_packets, rx_dropped" },
 	[AT_BACKLOG]  = { "backlog of a CPU",         "receiver", "softnet_stat: dropped" },
+	[AT_FRAGMENTS] = { "fragments missing",       "receiver", "ReasmFails, FRAG inuse" },
 	[AT_NO_PORT]  = { "no such port",             "receiver", "Udp: NoPorts" },
 	[AT_CHECKSUM] = { "checksum",                 "receiver", "Udp: InCsumErrors" },
 	[AT_BUFFER]   = { "receive buffer full",      "receiver", "Udp: RcvbufErrors" },
@@ -99,6 +101,7 @@ static void loss_places(const struct nd_join *j)
 		l->receive_buffer_drops = j->receiver->machine.udp_rcvbuf_errors;
 		l->no_port = j->receiver->machine.udp_no_ports;
 		l->checksum = j->receiver->machine.udp_in_csum_errors;
+		l->unassembled = j->receiver->machine.ip_unassembled;
 	}
 }
 
@@ -183,15 +186,31 @@ static void charge_socket(struct account *a, const struct nd_loss *l, uint64_t o
 	a->row[AT_BUFFER].source = "drops of its sockets";
 }
 
-/* The surest first: what is counted at a UDP socket, then what stands in front of it. */
-static void charge_all(struct account *a, const struct nd_loss *l, uint64_t own)
+/*
+ * A fragment that another stage dropped is that stage's: here is what none of them has. Where nothing was cut into
+ * fragments nobody need count them.
+ */
+static void charge_fragments(struct account *a, const struct nd_join *j)
 {
-	charge_socket(a, l, own);
+	uint64_t cut = j->sender ? j->sender->machine.ip_frag_creates : ND_UNKNOWN;
+
+	if (cut == 0 && !nd_known(j->d->loss.unassembled))
+		return;
+	charge(a, AT_FRAGMENTS, j->d->loss.unassembled, 1);
+}
+
+/* The surest first: what is counted at a UDP socket, then what stands in front of it. */
+static void charge_all(struct account *a, const struct nd_join *j)
+{
+	const struct nd_loss *l = &j->d->loss;
+
+	charge_socket(a, l, j->rx ? j->rx->run.rx_dropped : ND_UNKNOWN);
 	charge(a, AT_NO_PORT, l->no_port, a->rx_piece);
 	charge(a, AT_CHECKSUM, l->checksum, a->rx_piece);
 	charge(a, AT_QDISC, l->qdisc_drops, a->tx_piece);
 	charge_input(a, l);
 	charge(a, AT_NIC_OUT, l->sender_nic_drops, a->tx_piece);
+	charge_fragments(a, j);
 }
 
 static void note_pieces(L *row, double piece, uint64_t datagrams)
@@ -281,7 +300,7 @@ int nd_join_ledger(const struct nd_join *j)
 		a.row[i].source = stages[i].source;
 	}
 	count_stages(&a, j);
-	charge_all(&a, &d->loss, j->rx ? j->rx->run.rx_dropped : ND_UNKNOWN);
+	charge_all(&a, j);
 	d->loss.unplaced = a.blind ? ND_UNKNOWN : a.left;
 	return note_between(&a, j);
 }

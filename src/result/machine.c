@@ -182,8 +182,9 @@ static void run_counters(const struct nd_os_sample *run, struct nd_machine *m)
 	m->tcp_backlog_drop = s->tcp_backlog_drop;
 	m->ip_out_discards = s->ip_out_discards;
 	m->ip_in_discards = s->ip_in_discards;
-	m->ip_frag_creates = s->ip_frag_creates;
-	m->ip_reasm_fails = s->ip_reasm_fails;
+	m->ip_frag_creates = either(s->ip_frag_creates, s->ip6_frag_creates);
+	m->ip_reasm_fails = either(s->ip_reasm_fails, s->ip6_reasm_fails);
+	m->ip_unassembled = run->unassembled;
 }
 
 static void nic_counters(const struct nd_nic *n, struct nd_machine *m)

@@ -203,7 +203,8 @@ struct nd_machine {
 		udp_in_csum_errors;
 	uint64_t tcp_retrans_segs, tcp_listen_overflows, tcp_listen_drops, tcp_backlog_drop;
 	uint64_t ip_out_discards, ip_in_discards, ip_frag_creates, ip_reasm_fails;
-	const char *nic; /* the interface of the test's address */
+	uint64_t ip_unassembled; /* given up, or fragments wait for more */
+	const char *nic;         /* the interface of the test's address */
 	uint64_t nic_rx_packets, nic_rx_bytes, nic_rx_dropped, nic_rx_errors;
 	uint64_t nic_tx_packets, nic_tx_bytes, nic_tx_dropped, nic_tx_errors;
 	uint64_t qdisc_drops, qdisc_backlog_packets;
@@ -268,8 +269,9 @@ struct nd_loss {
 	uint64_t receive_buffer_drops;   /* socket buffer full */
 	uint64_t no_port;
 	uint64_t checksum;
-	uint64_t received; /* distinct, read by the program */
-	uint64_t lost;     /* sent - received */
+	uint64_t unassembled; /* fragments of theirs did not come */
+	uint64_t received;    /* distinct, read by the program */
+	uint64_t lost;        /* sent - received */
 	uint64_t duplicate, reordered;
 	uint64_t tail;     /* the last ones: numbers behind the highest that came */
 	uint64_t unplaced; /* lost and in none of the rows: the network in between */

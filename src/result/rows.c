@@ -94,6 +94,8 @@ static const struct nd_field loss_rows[] = {
 	       "(UDP NoPorts)."),
 	ND_U64(L, checksum, ND_M_COUNT, NONZERO, "with a wrong checksum",
 	       "Datagrams with a wrong UDP checksum."),
+	ND_U64(L, unassembled, ND_M_COUNT, NONZERO, "of which IP fragments are missing",
+	       "Datagrams of which the receiver had some IP fragments and not all, other programs' included."),
 	ND_U64(L, received, ND_M_COUNT, TEXT, "received",
 	       "Distinct datagrams that the receiving program read."),
 	ND_U64(L, lost, ND_M_COUNT, TEXT, "lost",

@@ -329,6 +329,9 @@ static const struct nd_field machine_rows[] = {
 	       "IP fragments created, whole run."),
 	ND_U64(M, ip_reasm_fails, ND_M_COUNT, NONZERO, "IP reassembly failures",
 	       "IP packets never reassembled, whole run."),
+	ND_U64(M, ip_unassembled, ND_M_COUNT, 0, NULL,
+	       "IP packets of which fragments are missing, whole run: those that reassembly gave up, and those that "
+	       "still wait, for half a minute mostly."),
 	ND_STR(M, nic, 0, "interface",
 	       "Interface of the test's address; the figures below are its, whole run."),
 	ND_U64(M, nic_rx_packets, ND_M_COUNT, TEXT, "interface packets in", "Packets received."),

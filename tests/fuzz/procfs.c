@@ -51,6 +51,7 @@ static void read_counters(const char *text)
 	    nd_os_parse_softnet(text, &s) == 0 && nd_os_parse_net_dev(text, &s) == 0) {
 		nd_os_parse_snmp(text, &s.snmp);
 		nd_os_parse_snmp6(text, &s.snmp);
+		s.unassembled = nd_os_parse_sockstat(text, "FRAG");
 		nd_os_parse_status(text, &s.self);
 		nd_os_parse_cpu_stat(text, &s.cgroup);
 		check_sample(&s);

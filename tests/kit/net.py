@@ -291,12 +291,13 @@ class Rule:
     """A packet filter rule in a host, with exact counters."""
 
     def __init__(self, host, where, match, verdicts):
-        hook = {"in": "input", "out": "output", "forward": "forward"}[where]
+        hook, priority = {"in": ("input", 0), "out": ("output", 0), "forward": ("forward", 0),
+                          "fragments": ("prerouting", -450)}[where]
         self.host = host
         self.table = f"kit{host.lab.next_number()}"
         rules = "\n".join(f"    {match} {v}" for v in verdicts)
         script = (f"table inet {self.table} {{\n  counter dropped {{ }}\n  counter passed {{ }}\n"
-                  f"  chain c {{\n    type filter hook {hook} priority 0; policy accept;\n"
+                  f"  chain c {{\n    type filter hook {hook} priority {priority}; policy accept;\n"
                   f"{rules}\n  }}\n}}\n")
         need("nft")
         done = host.run(["nft", "-f", "-"], input=script)
@@ -657,6 +658,13 @@ class Host:
                                "counter name dropped drop")
         return Rule(self, where, _match(dev, where, proto, dport, sport, min_payload,
                                         max_payload, family), verdicts)
+
+    def lose_fragments(self, every, family="ip"):
+        """Lose every Nth IP fragment that arrives here, first ones of their packets spared."""
+        behind = "ip frag-off & 0x1fff != 0" if family == "ip" else "frag frag-off != 0"
+        return Rule(self, "fragments", behind, [
+            f"numgen inc mod {every} == {every - 1} counter name dropped drop",
+            "counter name passed accept"])
 
     def drop(self, proto=None, dport=None, sport=None, where="in", dev=None, family=None):
         """Let matching packets vanish; without arguments, everything that arrives."""

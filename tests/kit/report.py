@@ -104,7 +104,7 @@ def check_datagrams(report, d):
     assert near(loss["lost_ratio"], loss["lost"] / loss["sent"], 1e-9)
     assert d["agreed"] is (loss["lost"] == 0)
     placed = sum(loss[k] for k in ("qdisc_drops", "sender_nic_drops", "receive_buffer_drops",
-                                   "no_port", "checksum", "receiver_nic_drops"))
+                                   "no_port", "checksum", "receiver_nic_drops", "unassembled"))
     assert loss["unplaced"] == max(loss["lost"] - placed, 0)
 
 

@@ -12,7 +12,7 @@ from kit.report import check_report, near, total
 
 QUICK = ("-t", "1s", "--warmup", "0.1s", "-i", "0.25s")
 STAGES = ["offered", "taken by the socket", "queueing discipline", "interface out",
-          "between, or not seen", "interface in", "backlog of a CPU", "no such port", "checksum",
+          "between, or not seen", "interface in", "backlog of a CPU", "fragments missing", "no such port", "checksum",
           "receive buffer full", "given by the socket", "read by the program"]
 
 
@@ -105,6 +105,17 @@ def test_losses_of_two_kinds_are_told_apart(pair, packets):
     lost = places(report)
     assert lost.pop("between, or not seen") == rule.dropped
     assert list(lost) == ["queueing discipline"]
+
+
+@pytest.mark.parametrize("family", ["ip", "ip6"])
+def test_fragments_that_are_missing_are_there(pair, packets, family):
+    """Two fragments a datagram: each that is lost costs one."""
+    rule = pair.b.lose_fragments(100, family)
+    report = packets("-l", 2000, "--fragment", "-n", 2000 * 2000, "--rate", 5000,
+                     target=pair.b.ip4 if family == "ip" else pair.b.ip6)
+    assert rule.passed > 1500
+    assert places(report) == {"fragments missing": rule.dropped}
+    assert report["directions"][0]["loss"]["unassembled"] == rule.dropped > 0
 
 
 def test_stream_has_the_same_ledger(pair, stream_json):

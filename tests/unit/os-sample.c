@@ -81,6 +81,8 @@ static const struct figure figures[] = {
 	FIGURE("two-cpus", snmp.tcp_syn_retrans, 36),
 	FIGURE("two-cpus", snmp.tcp_forward_retrans, UNKNOWN),
 	FIGURE("two-cpus", snmp.udp6_in_errors, 37),
+	FIGURE("two-cpus", snmp.ip6_reasm_fails, 5),
+	FIGURE("two-cpus", unassembled, 6 + 4 + 5 + 2),
 	FIGURE("two-cpus", watched_interrupts, UNKNOWN), /* nobody asked */
 	FIGURE("two-cpus", snmp.tcp_listen_overflows, 1),
 	FIGURE("two-cpus", snmp.tcp_listen_drops, 2),
@@ -132,6 +134,7 @@ static const struct figure figures[] = {
 	FIGURE("bare", snmp.tcp_listen_drops, UNKNOWN),
 	FIGURE("bare", self.rss_bytes, UNKNOWN),
 	FIGURE("bare", conntrack_count, UNKNOWN),
+	FIGURE("bare", unassembled, UNKNOWN),
 	FIGURE("bare", conntrack_max, UNKNOWN),
 	FIGURE("garbage", all.user_ns, UNKNOWN),
 	FIGURE("garbage", interrupts, UNKNOWN),
@@ -151,6 +154,7 @@ static const struct figure figures[] = {
 	FIGURE("garbage", snmp.udp6_sndbuf_errors, UNKNOWN),
 	FIGURE("garbage", self.rss_bytes, UNKNOWN),
 	FIGURE("garbage", conntrack_count, UNKNOWN),
+	FIGURE("garbage", unassembled, UNKNOWN),
 };
 
 static const struct nic_figure nic_figures[] = {

@@ -74,6 +74,8 @@ static const struct pair_figure pairs[] = {
 	PAIR("two-cpus-later", "two-cpus", self.rss_bytes, 2500 * 1024), /* levels are now's */
 	PAIR("two-cpus-later", "two-cpus", self.peak_rss_bytes, 3000 * 1024),
 	PAIR("two-cpus-later", "two-cpus", conntrack_count, 12),
+	PAIR("two-cpus-later", "two-cpus", unassembled, 8),
+	PAIR("two-cpus", "two-cpus-later", unassembled, 0),
 	PAIR("two-cpus-later", "two-cpus", conntrack_max, 65536),
 	PAIR("two-cpus-later", "two-cpus", cgroup.throttled_periods, 5),
 	PAIR("two-cpus-later", "two-cpus", cgroup.throttled_ns, 2500000),

@@ -166,6 +166,41 @@ static void believes_its_sockets(void **state)
 	nd_result_done(&r);
 }
 
+/* What was lost in pieces: those that no other stage has, and no row where nothing was cut. */
+static void puts_fragments_last(void **state)
+{
+	static const struct {
+		uint64_t cut, unassembled, qdisc, at_fragments;
+		bool blind;
+	} cases[] = {
+		{ 100000, LOST, 0, LOST, false },
+		{ 100000, LOST, 300, LOST - 300, false },
+		{ 100000, 5, 0, 5, false },
+		{ 0, NO, 0, 0, false },
+		{ NO, NO, 0, 0, true },
+		{ 100000, NO, 0, 0, true },
+		{ 0, 7, 0, 7, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(cases); i++) {
+		const struct row c = { .name = "fragments", .qdisc = cases[i].qdisc };
+		const struct nd_direction *d;
+		struct nd_result r;
+
+		fix_make(&fix_udp, &r);
+		lose(&r, &c);
+		r.client->machine.ip_frag_creates = cases[i].cut;
+		r.server->machine.ip_unassembled = cases[i].unassembled;
+		d = join(&r);
+		at(d, &c, "queueing discipline", cases[i].qdisc);
+		at(d, &c, "fragments missing", cases[i].at_fragments);
+		assert_int_equal(d->loss.unplaced == NO, cases[i].blind);
+		assert_int_equal(lost_in_all(d) + d->loss.received, d->loss.offered);
+		nd_result_done(&r);
+	}
+}
+
 static void says_what_it_cannot_see(void **state)
 {
 	const struct nd_direction *d;
@@ -284,6 +319,7 @@ int main(void)
 		cmocka_unit_test(places_each_loss),
 		cmocka_unit_test(counts_pieces),
 		cmocka_unit_test(believes_its_sockets),
+		cmocka_unit_test(puts_fragments_last),
 		cmocka_unit_test(says_what_it_cannot_see),
 		cmocka_unit_test(window_has_the_last_ones),
 		cmocka_unit_test(never_below_zero),

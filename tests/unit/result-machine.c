@@ -20,7 +20,8 @@ static struct nd_os_sample nothing(void)
 				  .watched_interrupts = ND_UNKNOWN,
 				  .context_switches = ND_UNKNOWN,
 				  .conntrack_count = ND_UNKNOWN,
-				  .conntrack_max = ND_UNKNOWN };
+				  .conntrack_max = ND_UNKNOWN,
+				  .unassembled = ND_UNKNOWN };
 
 	unknown(&s.all, sizeof(s.all));
 	unknown(&s.softirqs, sizeof(s.softirqs));
