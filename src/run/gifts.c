@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/fd.h"
+#include "base/grow.h"
 #include "run/int.h"
 
 /* a server's worker looks for flows that it was not woken for; more come soon where some have come */
@@ -13,15 +14,8 @@
 
 static bool push_gift(struct nd_worker *w, uint64_t flow, int fd)
 {
-	if (w->gift_n == w->gift_room) {
-		size_t room = w->gift_room ? w->gift_room * 2 : 64;
-		struct nd_gift *more = realloc(w->gifts, room * sizeof(*w->gifts));
-
-		if (!more)
-			return false;
-		w->gifts = more;
-		w->gift_room = room;
-	}
+	if (nd_grow(w->gifts, w->gift_n) < 0)
+		return false;
 	w->gifts[w->gift_n++] = (struct nd_gift){ flow, fd };
 	return true;
 }
@@ -57,7 +51,7 @@ static bool take_gift(struct nd_worker *w, struct nd_gift *ret)
 		found = true;
 	} else {
 		free(nd_take_ptr(w->gifts));
-		w->gift_at = w->gift_n = w->gift_room = 0;
+		w->gift_at = w->gift_n = 0;
 	}
 	pthread_mutex_unlock(&w->lock);
 	if (!found && w->pair[1] >= 0)
