@@ -19,6 +19,9 @@ import lib
 CALIBRATION_LIMIT = 0.15  # relative change of a calibration loop over a round
 FOREIGN_LIMIT = 0.15      # cores, mean over a run
 SAMPLES = 9
+QUIET_S = 15.0            # at most, until the machine is as fast as it has been
+LOOKS = 2                 # rounds, void or not, after which a peer that is far behind runs no more
+BEHIND = 0.7              # of the best of its kind, in each of them
 DONE, MISSED, NOTHING = 0, 1, 77
 
 
@@ -56,6 +59,23 @@ def calibrate(cpus):
     return speed
 
 
+def _slowest(speed, fastest):
+    """How much longer than ever before the fixed work takes, at worst."""
+    return max(took / fastest[what] - 1 for what, took in speed.items())
+
+
+def _far_behind(looks, fields):
+    """Tools that were far behind the best of each field they are in, in each of the rounds.
+    fields: (metric, names), more is better."""
+    behind, ahead = set(), set()
+    for metric, names in fields:
+        for name in names:
+            late = all(name in look and look[name][metric] < BEHIND * max(
+                look[n][metric] for n in names if n in look) for look in looks)
+            (behind if late else ahead).add(name)
+    return behind - ahead
+
+
 def _why_void(before, after, samples):
     """Why a round does not count; an empty list when it does."""
     why = []
@@ -78,36 +98,55 @@ class Rounds:
         self.wanted = args.rounds
         self.keep_void = args.keep_void
         self.deadline = time.monotonic() + args.limit
+        self.fastest = {}
 
-    def run(self, title, tools, cpus, may_fail=(), wanted=None):
+    def _wait_quiet(self, cpus):
+        """Begin no round while the machine is slower than it was; what lasts is no longer waited
+        for. Return the calibration."""
+        patience = min(time.monotonic() + QUIET_S, self.deadline)
+        while True:
+            speed = calibrate(cpus)
+            for what, took in speed.items():
+                self.fastest[what] = min(took, self.fastest.get(what, took))
+            if _slowest(speed, self.fastest) <= CALIBRATION_LIMIT:
+                return speed
+            if time.monotonic() > patience:
+                self.fastest.update(speed)
+                return speed
+
+    def run(self, title, tools, cpus, may_fail=(), wanted=None, fields=()):
         """tools: label -> function that makes one run and returns its figures, run in this order
         in every round. A round that is void is repeated, up to three times the wanted number in
         all. wanted: rounds, where fewer than asked will do. A tool of may_fail that fails is left
-        out from then on. Return a record; its .rounds hold label -> figures."""
+        out from then on, and so is one that is far behind the best of its fields: of these only the
+        best one counts. Return a record; its .rounds hold label -> figures."""
         wanted = min(wanted or self.wanted, self.wanted)
-        record = {"case": title, "wanted": wanted, "rounds": [], "void": [], "failed": {}}
-        tools = dict(tools)
-        attempts = 0
-        while len(record["rounds"]) < wanted and attempts < 3 * wanted:
+        record = {"case": title, "wanted": wanted, "rounds": [], "void": [], "failed": {},
+                  "behind": []}
+        tools, looks = dict(tools), []
+        while len(record["rounds"]) < wanted and len(looks) < 3 * wanted:
             if time.monotonic() > self.deadline:
                 record["stopped"] = "time limit"
                 break
-            attempts += 1
-            before = calibrate(cpus)
+            before = self._wait_quiet(cpus)
             try:
                 samples = self._samples(tools, may_fail, record["failed"])
             except lib.Failed as e:
                 record["stopped"] = str(e)
                 break
             why = _why_void(before, calibrate(cpus), samples)
+            looks.append(samples)
             if why:
                 record["void"].append(why)
             if not why or self.keep_void:
                 record["rounds"].append(samples)
-            print(f"{title}: round {attempts}: {'; '.join(why) if why else 'good'}",
+            print(f"{title}: round {len(looks)}: {'; '.join(why) if why else 'good'}",
                   file=sys.stderr, flush=True)
+            if len(looks) == LOOKS:
+                record["behind"] = sorted(_far_behind(looks, fields))
+                for name in record["behind"]:
+                    del tools[name]
         return record
-
 
     @staticmethod
     def _samples(tools, may_fail, failed):
@@ -187,6 +226,15 @@ def judge_best(record, metric, subject, peers, target, raw=None, of_raw=None, ri
         row["met"] = near and (room < ROOM if high else room > 1 / ROOM)
         row["by_raw"] = row["met"]
     return row
+
+
+def notes(record):
+    """Sentences about tools that did not run in every round."""
+    said = [f"{name} failed: {why}" for name, why in record["failed"].items()]
+    if record["behind"]:
+        said.append(f"{record['case']}: far behind in {LOOKS} rounds, and left out then: "
+                    + ", ".join(record["behind"]))
+    return said
 
 
 def _figure(value):
