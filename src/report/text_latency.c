@@ -231,67 +231,71 @@ static void put_schedule(struct nd_str *out, const struct nd_direction *d)
 	nd_line_end(&line);
 }
 
+static void put_times(struct nd_str *out, const char *label, const struct columns *c)
+{
+	put_heads(out, label, c);
+	put_figures(out, c, MIN);
+	put_quantiles(out, c);
+	put_figures(out, c, MAX);
+	put_figures(out, c, MEAN);
+}
+
+/* The parts that one end's rows name, in their order. */
+static void put_parts(struct nd_str *out, const char *label, const struct nd_parted *k,
+		      const struct nd_table *end)
+{
+	struct columns c = { .n = 0 };
+
+	if (!has(&k->parts[0]))
+		return;
+	nd_row_for_each(row, end) {
+		if (row->type != ND_T_GROUP || c.n == ND_COUNTOF(c.v))
+			continue;
+		c.v[c.n] = nd_field_at(k, row);
+		c.head[c.n++] = row->label;
+	}
+	if (c.n > 0)
+		put_times(out, label, &c);
+}
+
+/* Answers with both stamps, without their request's, without their own. */
+static void put_stamps(struct nd_line *line, const struct nd_parted *k, uint64_t no_request,
+		       uint64_t no_answer)
+{
+	nd_line_item(line, "; ", "%llu answers with both of the kernel's stamps",
+		     (unsigned long long)k->stamped);
+	nd_line_item(line, ", ", "%llu whose request has none", (unsigned long long)no_request);
+	nd_line_item(line, ", ", "%llu that have none themselves", (unsigned long long)no_answer);
+	if (k->odd > 0)
+		nd_line_item(line, ", ", "%llu in no order", (unsigned long long)k->odd);
+}
+
 /* Where round trips spent their time. */
 static void put_kernel(struct nd_str *out, const struct nd_latency *l)
 {
-	static const char *const heads[] = { "until sent", "on the way", "until read" };
 	const struct nd_parted *k = l->kernel;
 	struct nd_line line = line_of(out, "Stamps");
 
 	if (!k)
 		return;
-	if (has(&k->send)) {
-		const struct columns c = { .v = { &k->send, &k->path, &k->read },
-					   .head = { heads[0], heads[1], heads[2] },
-					   .n = 3 };
-
-		put_heads(out, "In parts", &c);
-		put_figures(out, &c, MIN);
-		put_quantiles(out, &c);
-		put_figures(out, &c, MAX);
-		put_figures(out, &c, MEAN);
-	}
+	put_parts(out, "In parts", k, &nd_parted_table);
 	if (k->missing)
 		nd_line_item(&line, "", "%s", k->missing);
-	nd_line_item(&line, "; ", "%llu answers with both of the kernel's stamps",
-		     (unsigned long long)k->stamped);
-	nd_line_item(&line, ", ", "%llu whose request has none",
-		     (unsigned long long)k->no_send_stamp);
-	nd_line_item(&line, ", ", "%llu that have none themselves",
-		     (unsigned long long)k->no_receive_stamp);
-	if (k->odd > 0)
-		nd_line_item(&line, ", ", "%llu in no order", (unsigned long long)k->odd);
+	put_stamps(&line, k, k->no_send_stamp, k->no_receive_stamp);
 	nd_line_end(&line);
 }
 
 /* The answering end's part of the way, by its own stamps. */
 static void put_turns(struct nd_str *out, const struct nd_parted *k)
 {
-	const struct nd_turned *t = k ? k->server : NULL;
+	const struct nd_parted *t = k ? k->server : NULL;
 	struct nd_line line = line_of(out, "Stamps there");
 
 	if (!k)
 		return;
-	if (t && has(&t->send)) {
-		const struct columns c = { .v = { &t->read, &t->turn, &t->send },
-					   .head = { "until read", "until turned", "until sent" },
-					   .n = 3 };
-
-		put_heads(out, "At server", &c);
-		put_figures(out, &c, MIN);
-		put_quantiles(out, &c);
-		put_figures(out, &c, MAX);
-		put_figures(out, &c, MEAN);
-	}
 	if (t) {
-		nd_line_item(&line, "", "%llu answers with both of the kernel's stamps",
-			     (unsigned long long)t->stamped);
-		nd_line_item(&line, ", ", "%llu whose request has none",
-			     (unsigned long long)t->no_receive_stamp);
-		nd_line_item(&line, ", ", "%llu that have none themselves",
-			     (unsigned long long)t->no_send_stamp);
-		if (t->odd > 0)
-			nd_line_item(&line, ", ", "%llu in no order", (unsigned long long)t->odd);
+		put_parts(out, "At server", t, &nd_turned_table);
+		put_stamps(&line, t, t->no_receive_stamp, t->no_send_stamp);
 	} else {
 		nd_line_item(&line, "", "none: %s",
 			     k->server_missing ? k->server_missing : "they were not told");
@@ -315,13 +319,8 @@ void nd_text_latency(struct nd_str *out, const struct nd_direction *d)
 	const struct nd_latency *l = d->latency;
 	struct columns c = columns_of(l);
 
-	if (has(&l->service)) {
-		put_heads(out, "Time", &c);
-		put_figures(out, &c, MIN);
-		put_quantiles(out, &c);
-		put_figures(out, &c, MAX);
-		put_figures(out, &c, MEAN);
-	}
+	if (has(&l->service))
+		put_times(out, "Time", &c);
 	put_kernel(out, l);
 	put_turns(out, l->kernel);
 	put_requests(out, l);

@@ -2,6 +2,7 @@
 /* Times of requests as rows, and from histograms to them. */
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 
 #include "result/latency.h"
 #include "stat/quantile.h"
@@ -42,19 +43,21 @@ static const struct nd_field times_rows[] = {
 	ND_ROWS_END
 };
 
+/* The part that passes as number @i; its label stands above its column in the text. */
+#define PART(i, k, la, he)                                                                         \
+	{ .key = (k), .label = (la), .help = (he), .type = ND_T_GROUP, .table = &nd_times_table,   \
+	  .offset = (uint32_t)offsetof(K, parts[i]) }
+
 static const struct nd_field turned_rows[] = {
-	ND_U64(struct nd_turned, stamped, ND_M_COUNT, 0, NULL, "Answers in the measured window with both stamps: the samples."),
-	ND_U64(struct nd_turned, no_send_stamp, ND_M_COUNT, 0, NULL, "Answers that have none themselves."),
-	ND_U64(struct nd_turned, no_receive_stamp, ND_M_COUNT, 0, NULL, "Answers whose request has no stamp."),
-	ND_U64(struct nd_turned, odd, ND_M_COUNT, 0, NULL, "Answers whose stamps are in no order: the wall clock was set."),
-	ND_STR(struct nd_turned, missing, 0, NULL, "Why there are no stamps; null: there are."),
-	ND_GROUP(struct nd_times, struct nd_turned, read, 0, NULL,
-	       "From a request being at the answering end's stack until its program had it: the stack, waking up, and copying.",
-	       &nd_times_table),
-	ND_GROUP(struct nd_times, struct nd_turned, turn, 0, NULL,
-	       "Until its call that sends the answer: the program.", &nd_times_table),
-	ND_GROUP(struct nd_times, struct nd_turned, send, 0, NULL,
-	       "Until the answer had left the stack for the device.", &nd_times_table),
+	ND_U64(K, stamped, ND_M_COUNT, 0, NULL, "Answers in the measured window with both stamps: the samples."),
+	ND_U64(K, no_send_stamp, ND_M_COUNT, 0, NULL, "Answers that have none themselves."),
+	ND_U64(K, no_receive_stamp, ND_M_COUNT, 0, NULL, "Answers whose request has no stamp."),
+	ND_U64(K, odd, ND_M_COUNT, 0, NULL, "Answers whose stamps are in no order: the wall clock was set."),
+	ND_STR(K, missing, 0, NULL, "Why there are no stamps; null: there are."),
+	PART(0, "read", "until read",
+	     "From a request being at the answering end's stack until its program had it: the stack, waking up, and copying."),
+	PART(1, "turn", "until turned", "Until its call that sends the answer: the program."),
+	PART(2, "send", "until sent", "Until the answer had left the stack for the device."),
 	ND_ROWS_END
 };
 
@@ -64,13 +67,10 @@ static const struct nd_field parted_rows[] = {
 	ND_U64(K, no_receive_stamp, ND_M_COUNT, 0, NULL, "Answers that have none themselves."),
 	ND_U64(K, odd, ND_M_COUNT, 0, NULL, "Answers whose stamps are in no order: the wall clock was set."),
 	ND_STR(K, missing, 0, NULL, "Why there are no stamps; null: there are."),
-	ND_GROUP(struct nd_times, K, send, 0, NULL,
-	       "From the program's call until the request had left the stack for the device.", &nd_times_table),
-	ND_GROUP(struct nd_times, K, path, 0, NULL,
-	       "Until its answer was at the stack: the device, the network, and the answering machine.", &nd_times_table),
-	ND_GROUP(struct nd_times, K, read, 0, NULL,
-	       "Until the program had it: the stack, waking up, and copying.", &nd_times_table),
-	ND_OPTGROUP(struct nd_turned, K, server, 0, NULL,
+	PART(0, "send", "until sent", "From the program's call until the request had left the stack for the device."),
+	PART(1, "path", "on the way", "Until its answer was at the stack: the device, the network, and the answering machine."),
+	PART(2, "read", "until read", "Until the program had it: the stack, waking up, and copying."),
+	ND_OPTGROUP(struct nd_parted, K, server, 0, NULL,
 	       "The answering end's part of the path, by stamps of its kernel; null: it does not tell.", &nd_turned_table),
 	ND_STR(K, server_missing, 0, NULL, "Why it does not tell; null: it does."),
 	ND_ROWS_END
@@ -129,7 +129,7 @@ const struct nd_table nd_quantile_table = { .name = "quantile",
 					    .rows = quantile_rows };
 const struct nd_table nd_times_table = { .name = "times", .size = sizeof(T), .rows = times_rows };
 const struct nd_table nd_turned_table = { .name = "turned",
-					  .size = sizeof(struct nd_turned),
+					  .size = sizeof(K),
 					  .rows = turned_rows };
 const struct nd_table nd_parted_table = { .name = "kernel",
 					  .size = sizeof(K),

@@ -22,23 +22,18 @@ struct nd_times {
 	struct nd_list quantiles; /* struct nd_quantile_row */
 };
 
-/* The answering end's part of round trips, in three, by the kernel's stamps there. */
-struct nd_turned {
-	/* answers in the measured window: with both stamps, without their own, whose request has none, with stamps that
-	 * are in no order */
-	uint64_t stamped, no_send_stamp, no_receive_stamp, odd;
-	const char *missing; /* why there are no stamps; NULL: there are */
-	struct nd_times read, turn, send;
-};
+#define ND_TIME_PARTS 3u
 
-/* Round trips in three by the kernel's stamps at the asking end. */
+/* Times in three by one end's stamps of its kernel: round trips at the asking end, its part of them at the answering
+ * one. The rows of each end's table name the parts, in the order in which they pass. */
 struct nd_parted {
-	/* answers in the measured window: with both stamps, without the request's, without their own, with stamps that
-	 * are in no order */
+	/* answers in the measured window: with both stamps, without that of what this end sent, without that of what it
+	 * received, with stamps that are in no order */
 	uint64_t stamped, no_send_stamp, no_receive_stamp, odd;
 	const char *missing; /* why there are no stamps; NULL: there are */
-	struct nd_times send, path, read;
-	struct nd_turned *server;   /* what the answering end says of its part; NULL: nothing */
+	struct nd_times parts[ND_TIME_PARTS];
+	/* of the asking end: */
+	struct nd_parted *server;   /* what the answering end says of its part; NULL: nothing */
 	const char *server_missing; /* why not; NULL: it does */
 };
 
@@ -65,8 +60,8 @@ struct nd_latency {
 	struct nd_hist_view service_hist, response_hist;
 };
 
-extern const struct nd_table nd_turned_table, nd_parted_table, nd_latency_table, nd_times_table,
-	nd_quantile_table;
+extern const struct nd_table nd_latency_table, nd_times_table, nd_quantile_table;
+extern const struct nd_table nd_parted_table, nd_turned_table; /* of the asking, the answering end */
 
 /** nd_times_from() - what of a histogram stands in a report, into @a. -ENOMEM. */
 ND_MUST_CHECK int nd_times_from(const struct nd_hist_view *v, struct nd_arena *a,

@@ -112,7 +112,7 @@ struct nd_part {
 	struct nd_list
 		rtt_tenths; /* struct nd_rtt_tenth: those with round trips in them, ascending */
 	struct nd_latency *latency; /* of the end that asks; NULL: not told; never travels */
-	struct nd_turned *turned;   /* of the end that answers; NULL: not told */
+	struct nd_parted *turned;   /* of the end that answers; NULL: not told */
 	const char *tx_technique, *rx_technique, *engine, *pacer;
 	/* datagrams sent in the window: calls, time from one to the next, how many each handed over */
 	uint64_t send_calls;

@@ -136,7 +136,7 @@ static const struct nd_field part_rows[] = {
 	ND_F64(P, rtt_stddev_us, ND_M_US, ND_HIDE_PEER, NULL, "Standard deviation of round trips."),
 	ND_LIST(P, rtt_tenths, ND_HIDE_PEER, NULL, "How many took how long.", &nd_rtt_tenth_table),
 	ND_OPTGROUP(struct nd_latency, P, latency, ND_HIDE_PEER, NULL, "Times of requests in full.", &nd_latency_table),
-	ND_OPTGROUP(struct nd_turned, P, turned, TRAVELS, NULL, "Answers in three by the kernel's stamps, at the end that answers.", &nd_turned_table),
+	ND_OPTGROUP(struct nd_parted, P, turned, TRAVELS, NULL, "Answers in three by the kernel's stamps, at the end that answers.", &nd_turned_table),
 	ND_STR(P, engine, TEXT, "engine", "How waiting and system calls were done."),
 	ND_STR(P, tx_technique, TEXT, "sent by", "How payload was sent."),
 	ND_STR(P, rx_technique, TEXT, "received by", "How payload was received."),

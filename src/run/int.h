@@ -280,7 +280,7 @@ ND_MUST_CHECK int nd_collect_latency(const struct nd_run *r, unsigned lane, stru
 				     struct nd_latency **ret);
 /** nd_collect_turns() - the same of the end that answers: where answers spent their time there. NULL: not asked for. */
 ND_MUST_CHECK int nd_collect_turns(const struct nd_run *r, unsigned lane, struct nd_arena *a,
-				   struct nd_turned **ret);
+				   struct nd_parted **ret);
 /* times.c: the same of any lane, from samples and histograms. 0, -ENOMEM. */
 ND_MUST_CHECK int nd_collect_tcp(const struct nd_run *r, unsigned lane, struct nd_part *p);
 ND_MUST_CHECK int nd_collect_rtt(const struct nd_run *r, unsigned lane, struct nd_arena *a,

@@ -188,44 +188,27 @@ static int say_missing(const char **ret, uint64_t stamped, const struct nd_told 
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Round trips in three, where they were asked for. */
-static int fill_kernel(const struct nd_run *r, unsigned lane, struct nd_arena *a,
-		       struct nd_latency *l)
+/* What one end's stamps tell: the histograms of its parts in the order in which they pass, and what to say of none. */
+struct stamped_end {
+	enum nd_part_of parts[ND_TIME_PARTS];
+	const char *nothing;
+};
+
+static const struct stamped_end asking = { { ND_PART_SEND, ND_PART_PATH, ND_PART_READ },
+					   "no answer came in the measured window" };
+static const struct stamped_end answering = { { ND_PART_READ, ND_PART_TURN, ND_PART_SEND },
+					      "no stamp of an answer came in the measured window" };
+
+/* Times in three by this end's stamps. NULL: they were not asked for. */
+static int fill_parted(const struct nd_run *r, unsigned lane, const struct stamped_end *end,
+		       struct nd_arena *a, struct nd_parted **ret)
 {
 	const struct nd_told told = told_of(r, lane);
 	struct nd_parted *k;
-	int e;
-
-	if (r->cfg.plan->stamper != ND_STAMPER_KERNEL)
-		return 0;
-	k = nd_arena_alloc(a, 1, sizeof(*k));
-	if (!k)
-		return -ENOMEM;
-	k->no_send_stamp = told.no_tx_stamp;
-	k->no_receive_stamp = told.no_rx_stamp;
-	k->odd = told.odd_stamps;
-	e = fill_part(r, lane, ND_PART_SEND, a, &k->send);
-	if (e == 0)
-		e = fill_part(r, lane, ND_PART_PATH, a, &k->path);
-	if (e == 0)
-		e = fill_part(r, lane, ND_PART_READ, a, &k->read);
-	k->stamped = k->send.count;
-	l->kernel = k;
-	return e < 0 ? e
-		     : say_missing(&k->missing, k->stamped, &told,
-				   "no answer came in the measured window", a);
-}
-
-int nd_collect_turns(const struct nd_run *r, unsigned lane, struct nd_arena *a,
-		     struct nd_turned **ret)
-{
-	const struct nd_told told = told_of(r, lane);
-	struct nd_turned *k;
-	int e;
+	int e = 0;
 
 	*ret = NULL;
-	if (r->cfg.plan->stamper != ND_STAMPER_KERNEL || !r->lanes[lane].load->round_trips ||
-	    nd_is_active(r, lane))
+	if (r->cfg.plan->stamper != ND_STAMPER_KERNEL)
 		return 0;
 	*ret = k = nd_arena_alloc(a, 1, sizeof(*k));
 	if (!k)
@@ -233,15 +216,19 @@ int nd_collect_turns(const struct nd_run *r, unsigned lane, struct nd_arena *a,
 	k->no_send_stamp = told.no_tx_stamp;
 	k->no_receive_stamp = told.no_rx_stamp;
 	k->odd = told.odd_stamps;
-	e = fill_part(r, lane, ND_PART_READ, a, &k->read);
-	if (e == 0)
-		e = fill_part(r, lane, ND_PART_TURN, a, &k->turn);
-	if (e == 0)
-		e = fill_part(r, lane, ND_PART_SEND, a, &k->send);
-	k->stamped = k->send.count;
-	return e < 0 ? e
-		     : say_missing(&k->missing, k->stamped, &told,
-				   "no stamp of an answer came in the measured window", a);
+	for (unsigned i = 0; e == 0 && i < ND_TIME_PARTS; i++)
+		e = fill_part(r, lane, end->parts[i], a, &k->parts[i]);
+	k->stamped = k->parts[0].count;
+	return e < 0 ? e : say_missing(&k->missing, k->stamped, &told, end->nothing, a);
+}
+
+int nd_collect_turns(const struct nd_run *r, unsigned lane, struct nd_arena *a,
+		     struct nd_parted **ret)
+{
+	*ret = NULL;
+	if (!r->lanes[lane].load->round_trips || nd_is_active(r, lane))
+		return 0;
+	return fill_parted(r, lane, &answering, a, ret);
 }
 
 int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a,
@@ -271,7 +258,7 @@ int nd_collect_latency(const struct nd_run *r, unsigned lane, struct nd_arena *a
 	for (unsigned k = SERVICE; e == 0 && k <= ENDED; k++)
 		e = fill(r, lane, (enum kind)k, a, l);
 	if (e == 0)
-		e = fill_kernel(r, lane, a, l);
+		e = fill_parted(r, lane, &asking, a, &l->kernel);
 	*ret = l;
 	return e;
 }

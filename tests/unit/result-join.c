@@ -301,7 +301,7 @@ static void test_turns(void **state)
 	for (size_t i = 0; i < ND_COUNTOF(rows); i++) {
 		struct nd_parted kernel = { .stamped = 5 };
 		struct nd_latency latency = { .kernel = &kernel };
-		struct nd_turned turned = { .stamped = 4,
+		struct nd_parted turned = { .stamped = 4,
 					    .missing = rows[i].has_stamps ? NULL : "no stamps" };
 		const struct nd_direction *d;
 		struct nd_result r;
