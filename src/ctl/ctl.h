@@ -84,7 +84,6 @@ void nd_link_close(
 	struct nd_link
 		*k); /* after what is queued (5 s at most), then frees itself; no call-backs */
 void nd_link_free(struct nd_link *k); /* at once; callable from its own call-backs */
-int nd_link_fd(const struct nd_link *k);
 const struct nd_addr *nd_link_peer(const struct nd_link *k);
 const struct nd_addr *nd_link_local(const struct nd_link *k);
 

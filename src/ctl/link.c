@@ -561,11 +561,6 @@ int nd_link_adopt(struct nd_loop *l, const struct nd_link_cfg *cfg, int fd, cons
 	return 0;
 }
 
-int nd_link_fd(const struct nd_link *k)
-{
-	return k->fd;
-}
-
 const struct nd_addr *nd_link_peer(const struct nd_link *k)
 {
 	return &k->peer;
