@@ -68,8 +68,11 @@ struct nd_findings {
 	bool failed;
 };
 
+/** nd_findings_add() - append @f, its text copied into the arena; no memory sets .failed. */
 void nd_findings_add(struct nd_findings *all, const struct nd_finding *f);
+/** nd_findings_done() - free the list; texts are the arena's. */
 void nd_findings_done(struct nd_findings *all);
+/** nd_findings_count() - how many have this @verdict. */
 size_t nd_findings_count(const struct nd_findings *all, enum nd_verdict verdict);
 /** nd_doctor_judge() - every check (of a peer: those that can be) over @f. */
 void nd_doctor_judge(const struct nd_doctor_facts *f, bool is_peer, struct nd_findings *all);
@@ -99,8 +102,10 @@ ND_MUST_CHECK int nd_doctor_host(const struct nd_doctor_ask *ask,
 
 /* ---- layouts */
 
+/** nd_doctor_text() - lines for people, added to @out. */
 void nd_doctor_text(const struct nd_doctor_ask *ask, const struct nd_findings *all,
 		    struct nd_str *out);
+/** nd_doctor_json() - the same as one JSON object. */
 void nd_doctor_json(const struct nd_doctor_ask *ask, const struct nd_findings *all,
 		    struct nd_str *out);
 

@@ -16,8 +16,11 @@ struct nd_arena {
 void *nd_arena_alloc(struct nd_arena *a, size_t count, size_t size);
 /** nd_arena_dup() - copy of a string; NULL in, NULL out. */
 const char *nd_arena_dup(struct nd_arena *a, const char *text);
+/** nd_arena_dupn() - copy of the first @n bytes, terminated. NULL: no memory, or @text is NULL. */
 const char *nd_arena_dupn(struct nd_arena *a, const char *text, size_t n);
+/** nd_arena_printf() - a string as printf() writes it. NULL: no memory. */
 const char *nd_arena_printf(struct nd_arena *a, const char *fmt, ...) ND_PRINTF(2, 3);
+/** nd_arena_done() - free all that was allocated; empty afterwards, the limit stays. */
 void nd_arena_done(struct nd_arena *a);
 
 /** nd_heap_frugal() - one heap for all threads, large blocks back to the system when freed. First thing in main(). */

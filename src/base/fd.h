@@ -6,8 +6,10 @@
 #include "base/base.h"
 #include "base/err.h"
 
-void nd_close_p(int *fd); /* closes *fd when >= 0, sets it to -1, errno untouched */
-void nd_free_p(void *p);  /* frees *(void **)p and sets it to NULL */
+/** nd_close_p() - close *@fd when >= 0 and set it to -1; errno is untouched. */
+void nd_close_p(int *fd);
+/** nd_free_p() - free *(void **)@p and set it to NULL. */
+void nd_free_p(void *p);
 
 #define nd_auto_fd   ND_CLEANUP(nd_close_p)
 #define nd_auto_free ND_CLEANUP(nd_free_p)

@@ -7,8 +7,11 @@
 
 enum nd_log_level { ND_LOG_ERROR, ND_LOG_WARN, ND_LOG_INFO, ND_LOG_DEBUG };
 
+/** nd_log_set() - write messages up to @level from now on. Main thread, before there are others. */
 void nd_log_set(enum nd_log_level level);
+/** nd_log_on() - whether messages of @level are written. */
 bool nd_log_on(enum nd_log_level level);
+/** nd_log_write() - what nd_log() calls once it knows that the message is wanted. */
 void nd_log_write(enum nd_log_level level, const char *fmt, ...) ND_PRINTF(2, 3);
 
 /**

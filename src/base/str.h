@@ -13,12 +13,21 @@ struct nd_str {
 	bool failed; /* an allocation failed: content is incomplete */
 };
 
+/* A buffer belongs to one thread at a time. What adds allocates; a failure sets .failed and leaves the rest out. */
+
+/** nd_str_done() - free the content; empty afterwards, and usable again. */
 void nd_str_done(struct nd_str *s);
-void nd_str_reset(struct nd_str *s); /* empty, memory kept */
+/** nd_str_reset() - make it empty and forget a failure; the memory is kept. */
+void nd_str_reset(struct nd_str *s);
+/** nd_str_add() - add @text. */
 void nd_str_add(struct nd_str *s, const char *text);
+/** nd_str_addn() - add @n bytes. */
 void nd_str_addn(struct nd_str *s, const char *text, size_t n);
+/** nd_str_addc() - add @c so many @times. */
 void nd_str_addc(struct nd_str *s, char c, size_t times);
+/** nd_str_addf() - add as printf() writes it. */
 void nd_str_addf(struct nd_str *s, const char *fmt, ...) ND_PRINTF(2, 3);
+/** nd_str_vaddf() - the same with a list of arguments. */
 void nd_str_vaddf(struct nd_str *s, const char *fmt, va_list ap) ND_PRINTF(2, 0);
 /**
  * nd_str_wrap() - add @text broken into lines, each behind @indent blanks and ended by a newline.

@@ -15,26 +15,35 @@ struct nd_loop;
 struct nd_watch; /* a descriptor in the loop */
 struct nd_timer;
 
-/* Everything here belongs to the main thread. What returns int: 0, or negative errno. */
+/* Everything here belongs to the main thread. What returns int: 0, or negative errno. What frees accepts NULL. */
+
+/** nd_loop_new() - an event loop with nothing in it. */
 ND_MUST_CHECK int nd_loop_new(struct nd_loop **ret, struct nd_err *err);
-void nd_loop_free(struct nd_loop *l); /* after everything that was made with it */
+/** nd_loop_free() - after everything that was made with it. */
+void nd_loop_free(struct nd_loop *l);
 /** nd_loop_run() - until nd_loop_quit(). Callbacks may add and remove anything, themselves included. */
 ND_MUST_CHECK int nd_loop_run(struct nd_loop *l, struct nd_err *err);
 /** nd_loop_quit() - leave nd_loop_run() when links that were given to nd_link_close() have flushed. */
 void nd_loop_quit(struct nd_loop *l);
-void nd_loop_quit_now(struct nd_loop *l); /* the same without waiting for anything */
+/** nd_loop_quit_now() - the same without waiting for anything. */
+void nd_loop_quit_now(struct nd_loop *l);
 
 typedef void (*nd_ready_fn)(void *user, bool readable, bool writable);
+/** nd_watch_new() - have @fn called when the borrowed @fd can be read. */
 ND_MUST_CHECK int nd_watch_new(struct nd_loop *l, int fd, nd_ready_fn fn, void *user,
-			       struct nd_watch **ret,
-			       struct nd_err *err); /* borrowed fd; wants to read */
+			       struct nd_watch **ret, struct nd_err *err);
+/** nd_watch_want() - what to wait for from now on. */
 ND_MUST_CHECK int nd_watch_want(struct nd_watch *w, bool read, bool write);
-void nd_watch_free(struct nd_watch *w); /* fd is not closed: do that afterwards */
+/** nd_watch_free() - the descriptor is not closed: do that afterwards. */
+void nd_watch_free(struct nd_watch *w);
 
 typedef void (*nd_timer_fn)(void *user);
+/** nd_timer_new() - a timer that is off. */
 ND_MUST_CHECK int nd_timer_new(struct nd_loop *l, nd_timer_fn fn, void *user,
 			       struct nd_timer **ret);
-void nd_timer_set(struct nd_timer *t, uint64_t at_ns); /* UINT64_MAX: off. One shot. */
+/** nd_timer_set() - one call at @at_ns, monotonic, in the place of an earlier setting. UINT64_MAX: off. */
+void nd_timer_set(struct nd_timer *t, uint64_t at_ns);
+/** nd_timer_free() - its function is not called any more. */
 void nd_timer_free(struct nd_timer *t);
 
 /** nd_loop_signals() - SIGINT, SIGTERM, SIGALRM (and SIGHUP) arrive as a call on the main thread. Blocks them;
@@ -78,13 +87,15 @@ ND_MUST_CHECK int nd_link_connect(struct nd_loop *l, const struct nd_link_cfg *c
  * fails. up() is not called; messages in @data follow from the loop. Return: 0 or negative errno. */
 ND_MUST_CHECK int nd_link_adopt(struct nd_loop *l, const struct nd_link_cfg *cfg, int fd,
 				const uint8_t *data, size_t n, struct nd_link **ret);
-void nd_link_send(struct nd_link *k, const void *data,
-		  size_t n); /* queued; 64 MiB limit ends the link */
-void nd_link_close(
-	struct nd_link
-		*k); /* after what is queued (5 s at most), then frees itself; no call-backs */
-void nd_link_free(struct nd_link *k); /* at once; callable from its own call-backs */
+/** nd_link_send() - send @n bytes, in the background what the socket does not take now. More than 64 MiB in the queue ends the link. */
+void nd_link_send(struct nd_link *k, const void *data, size_t n);
+/** nd_link_close() - after what is queued, 5 s at most; then it frees itself, without a call-back. */
+void nd_link_close(struct nd_link *k);
+/** nd_link_free() - at once; callable from its own call-backs. */
+void nd_link_free(struct nd_link *k);
+/** nd_link_peer() - the other end's address; borrowed, as long as the link. */
 const struct nd_addr *nd_link_peer(const struct nd_link *k);
+/** nd_link_local() - this end's address; likewise. */
 const struct nd_addr *nd_link_local(const struct nd_link *k);
 
 /* Accepted connections that have not said yet what they are. */
@@ -112,9 +123,12 @@ struct nd_lobby_cfg {
  * EMFILE pauses accepting for 100 ms instead of spinning. */
 ND_MUST_CHECK int nd_lobby_new(struct nd_loop *l, const struct nd_lobby_cfg *cfg,
 			       struct nd_lobby **ret, struct nd_err *err);
+/** nd_lobby_listen() - serve this listening socket, too. Takes @fd. */
 ND_MUST_CHECK int nd_lobby_listen(struct nd_lobby *b, int fd, const struct nd_transport *t,
-				  struct nd_err *err); /* takes @fd */
+				  struct nd_err *err);
+/** nd_lobby_waiting() - connections that have not said what they are. */
 unsigned nd_lobby_waiting(const struct nd_lobby *b);
+/** nd_lobby_free() - closes its listening sockets and whoever waits. */
 void nd_lobby_free(struct nd_lobby *b);
 
 #endif

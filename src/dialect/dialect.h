@@ -136,15 +136,18 @@ struct nd_verbs {
 	bool failed;               /* no memory: end the dialog */
 	struct nd_verb_item dummy; /* what nd_verbs_add() gives when failed */
 };
-struct nd_verb_item *nd_verbs_add(struct nd_verbs *verbs,
-				  enum nd_do what); /* never NULL (a dummy when failed) */
+/** nd_verbs_add() - append a verb, zeroed but for @what; never NULL (a dummy when failed). Valid until the next call. */
+struct nd_verb_item *nd_verbs_add(struct nd_verbs *verbs, enum nd_do what);
 /** nd_verbs_end() - DONE with what the peer told, and why it ended early: NULL, it did not. */
 void nd_verbs_end(struct nd_verbs *verbs, struct nd_side *peer_side, const char *reason);
 /** nd_verbs_fail() - FAIL with a sentence, which is shortened when it is too long. */
 void nd_verbs_fail(struct nd_verbs *verbs, bool peer_fault, int code, const char *fmt, va_list ap)
 	ND_PRINTF(4, 0);
+/** nd_verbs_send() - SEND with a copy of @n bytes. */
 void nd_verbs_send(struct nd_verbs *verbs, unsigned link, const void *data, size_t n);
+/** nd_verbs_reset() - empty it, the memory is kept. */
 void nd_verbs_reset(struct nd_verbs *verbs);
+/** nd_verbs_done() - free it. */
 void nd_verbs_done(struct nd_verbs *verbs);
 
 /* What a dialog knows from birth. */
@@ -203,20 +206,24 @@ struct nd_dialect {
 	void (*print)(const uint8_t *data, size_t n, struct nd_str *out);
 };
 
+/** nd_dialect_at() - number @n of dialects.def; NULL behind the last. */
 const struct nd_dialect *nd_dialect_at(size_t n);
+/** nd_dialect_find() - by name; NULL: there is none. */
 const struct nd_dialect *nd_dialect_find(const char *name);
+/** nd_dialect_names() - name of number @n, and its help; NULL behind the last. */
 const char *nd_dialect_names(size_t n, const char **ret_help);
 /** nd_dialect_doc() - messages and layouts of the native language in Markdown, from their rows. */
 void nd_dialect_doc(struct nd_str *out);
 
-/** nd_clock_add() - one exchange for the offset estimate: sent and received on our clock, peer's in between.
- * The estimate is that of the exchange with the smallest RTT (offset = peer - (sent + received) / 2). */
+/* How far the peer's clock is ahead of ours, by the exchange with the smallest RTT. */
 struct nd_clock {
 	int64_t offset_ns;
 	uint64_t rtt_ns; /* UINT64_MAX: none yet */
 	unsigned n;
 };
 
+/** nd_clock_add() - one exchange: sent and received on our clock, the peer's in between, each in ns.
+ * Its offset is peer - (sent + received) / 2. */
 void nd_clock_add(struct nd_clock *c, uint64_t sent_ns, uint64_t peer_ns, uint64_t received_ns);
 
 #endif
