@@ -109,15 +109,6 @@ void nd_hist_reset(struct nd_hist *h)
 	store(&h->clipped, 0);
 }
 
-static int view_new(struct nd_hist_view *v, uint32_t n)
-{
-	*v = (struct nd_hist_view){ .min_ns = UINT64_MAX, .n = n };
-	if (n == 0)
-		return 0;
-	v->v = calloc(n, sizeof(*v->v));
-	return v->v ? 0 : -ENOMEM;
-}
-
 /* Room for @n buckets in a view that is all zeros, or has fewer. */
 static int view_grow(struct nd_hist_view *v, uint32_t n)
 {
@@ -166,51 +157,6 @@ int nd_hist_read(const struct nd_hist *h, struct nd_hist_view *ret)
 
 	if (nd_hist_view_take(&view, h) < 0)
 		return -ENOMEM;
-	*ret = view;
-	return 0;
-}
-
-int nd_hist_view_add(struct nd_hist_view *sum, const struct nd_hist_view *v)
-{
-	uint32_t i;
-
-	if (sum->count == 0) /* all zeros is a good empty view, too */
-		sum->min_ns = UINT64_MAX;
-	if (v->count == 0)
-		return 0;
-	if (view_grow(sum, v->n) < 0)
-		return -ENOMEM;
-	for (i = 0; i < v->n; i++)
-		if (v->v[i])
-			sum->v[i] += v->v[i];
-	sum->min_ns = ND_MIN(sum->min_ns, v->min_ns);
-	sum->max_ns = ND_MAX(sum->max_ns, v->max_ns);
-	sum->count += v->count;
-	sum->sum_ns += v->sum_ns;
-	sum->clipped += v->clipped;
-	return 0;
-}
-
-int nd_hist_view_since(const struct nd_hist_view *now, const struct nd_hist_view *then,
-		       struct nd_hist_view *ret)
-{
-	struct nd_hist_view view;
-	uint64_t before;
-	uint32_t i;
-
-	if (view_new(&view, now->n) < 0)
-		return -ENOMEM;
-	for (i = 0; i < now->n; i++) {
-		before = i < then->n ? then->v[i] : 0;
-		if (now->v[i] <= before)
-			continue;
-		view.v[i] = now->v[i] - before;
-		view.min_ns = view.count ? view.min_ns : nd_hist_bucket_low(i);
-		view.max_ns = nd_hist_bucket_high(i);
-		view.count += view.v[i];
-	}
-	view.sum_ns = now->sum_ns - then->sum_ns;
-	view.clipped = now->clipped - then->clipped;
 	*ret = view;
 	return 0;
 }
