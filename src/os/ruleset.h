@@ -42,6 +42,14 @@ struct nd_ruleset {
 	bool moves_ports; /* a rule somewhere changes destinations */
 };
 
+/* How a packet fares. */
+struct nd_rule_fate {
+	enum { ND_RULE_PASSES, ND_RULE_MAY_DROP, ND_RULE_DROPS } what;
+
+	bool unread;                   /* because of something that is not understood */
+	const struct nd_rule_item *at; /* the rule that does it; NULL: the policy */
+};
+
 /** nd_ruleset_find() - the first with these names; *@ret_n: how many follow, itself included. NULL: none. */
 const struct nd_rule_item *nd_ruleset_find(const struct nd_rule_list *list, const char *family,
 					   const char *table, const char *name, size_t *ret_n);
@@ -51,6 +59,9 @@ enum nd_rule_says nd_ruleset_says(const struct nd_ruleset *s, const struct nd_ru
 /** nd_ruleset_says_key() - is @key of the packet what @value says, a value, range or set? */
 enum nd_rule_says nd_ruleset_says_key(const struct nd_ruleset *s, const struct nd_rule_item *at,
 				      const struct nd_rule_packet *p, json_t *key, json_t *value);
+/** nd_ruleset_walk() - the worst that a base chain, and those that it calls, may do with the packet. */
+struct nd_rule_fate nd_ruleset_walk(const struct nd_ruleset *s, const struct nd_rule_item *chain,
+				    const struct nd_rule_packet *p);
 
 /**
  * nd_ruleset_judge() - what the rules in @text do with new flows to the ports of @ask, added to @ret->block.
