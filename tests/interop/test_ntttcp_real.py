@@ -161,7 +161,7 @@ def test_two_senders(net, folder, base, receiver, senders):
 
 
 @PAIRS
-def test_busy(net, folder, base, real_receives):
+def test_second_sender_is_turned_away(net, folder, base, real_receives):
     programs = ("real", "ntttcp") if real_receives else ("ntttcp", "real")
     first = receive(folder, net.b, base, command(programs[0], "-r", net.b.ip4, base, "-P 1 -t 2"))
     served = ntttcp.start(folder, net.a, command(programs[1], "-s", net.b.ip4, base, "-P 1 -n 1 -t 2"),

@@ -402,18 +402,18 @@ def test_json_lines(pair, netdyno, validator, args):
                 assert final[round(e["start_s"], 6)]["received_bytes"] == e["received_bytes"]
 
 
-def test_failure_is_valid(netdyno, validator):
+def test_report_of_a_failed_run_fits_the_schema(netdyno, validator):
     done = program(netdyno, "stream", "nosuch.invalid", "-o", "json")
     validator.validate(json.loads(done.stdout))
 
 
-def test_document_is_valid(pair, stream_json, validator):
+def test_report_fits_the_schema(pair, stream_json, validator):
     for args in ((), ("-R", "-P", 2), ("-u", "-b", "10M"), ("--shape", "rr", "-u")):
         limit = ("-t", "1s", "--warmup", 0) if "rr" in args else ("-n", "100k")
         validator.validate(stream_json(pair.a, pair.server, *limit, *args))
 
 
-def test_partial_document_is_valid(pair, netdyno, validator, slow):
+def test_partial_report_fits_the_schema(pair, netdyno, validator, slow):
     client = pair.a.spawn([netdyno, "stream", pair.b.ip4, "-p", pair.server.port, "-t", "60s",
                            "--warmup", 0, "-i", "0.1s", "-b", "1M", "--json-lines"])
     client.wait_line('"interval"', 20 * slow)

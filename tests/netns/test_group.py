@@ -140,7 +140,7 @@ def refused(client, words, code=3):
     assert json.loads(client.stdout.splitlines()[-1])["error"]["sentence"] in said
 
 
-def test_too_few(pair, member):
+def test_group_that_lacks_members_is_refused(pair, member):
     clients = [member(pair.a, pair.server, *SHORT, "--group-wait", "1s") for _ in range(2)]
     for client in clients:
         refused(client, ["group 'lab'", "of 3 clients came within 1s"])
@@ -176,12 +176,12 @@ def test_all_want_the_same(pair, netdyno, slow, args, words):
     first.stop()
 
 
-def test_over_what_the_server_runs(lab, serve, member):
+def test_group_over_the_servers_limit_is_refused(lab, serve, member):
     net = lab()
     refused(member(net.a, serve(net.b, "--max-tests", 2), *SHORT), ["--expect", "'3'", "2 tests"])
 
 
-def test_one_dies(pair, member, slow):
+def test_killed_member_makes_the_report_partial(pair, member, slow):
     long = ("-t", "4s", "--warmup", 0, "-i", "0.2s", "-b", "5M")
     clients = [member(pair.a, pair.server, *long) for _ in range(3)]
     for client in clients:

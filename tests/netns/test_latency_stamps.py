@@ -72,7 +72,7 @@ def test_stopped_server_is_seen_there(pair, netdyno, kind):
                          "--timestamps", "kernel", *kind, "--rate", "100", "-o", "json", "--json-lines"])
     proc.wait_line("[Ii]nterval.*measure", 20 * kitnet.slow(), "stdout")
     pair.server.send_signal(signal.SIGSTOP)
-    time.sleep(0.3) # it is to stand still for so long
+    time.sleep(0.3)  # it is to stand still for so long
     pair.server.send_signal(signal.SIGCONT)
     assert proc.wait(30.0 * kitnet.slow()) == 0, proc.stderr
     kernel = json.loads(proc.stdout.splitlines()[-1])["directions"][0]["latency"]["kernel"]
