@@ -31,6 +31,7 @@ struct nd_sp_stream {
 	uint32_t length, at;
 	uint8_t head[ND_SOCKPERF_HEADER];
 	bool passes; /* reading: the message under way goes back */
+	bool counts; /* reading: it is counted when all of it is there */
 	bool tells;  /* reading: what goes back, or has come, is in .tale */
 	uint8_t tale[ND_SOCKPERF_TALE];
 	struct nd_sender peer; /* server: of a stream there is one */

@@ -153,18 +153,12 @@ static void pass(const struct nd_sp_stream *t, const uint8_t *from, size_t n, ui
 }
 
 /* A header is complete. False: the rest of the stream makes no sense. */
-static bool open_message(const struct nd_frame_state *s, struct nd_sp_stream *t, uint64_t now_ns,
-			 uint32_t *count)
+static bool open_message(const struct nd_frame_state *s, struct nd_sp_stream *t)
 {
-	bool counts;
-
 	t->length = nd_sp_length(t->head);
 	if (t->length < ND_SOCKPERF_HEADER || t->length > s->message_bytes)
 		return false;
-	counts = turn_head(s, t->head, &t->passes);
-	*count += counts;
-	if (counts)
-		nd_sp_count_message(&t->peer, t->length, now_ns);
+	t->counts = turn_head(s, t->head, &t->passes);
 	t->tells = is_question(t->head) && !s->silent;
 	if (t->tells) {
 		memcpy(t->tale, t->head, ND_SOCKPERF_HEADER);
@@ -174,6 +168,15 @@ static bool open_message(const struct nd_frame_state *s, struct nd_sp_stream *t,
 		t->passes = true;
 	}
 	return true;
+}
+
+/* All of a message is there. Return: messages counted. */
+static uint32_t close_message(struct nd_sp_stream *t, uint64_t now_ns)
+{
+	if (t->counts)
+		nd_sp_count_message(&t->peer, t->length, now_ns);
+	t->at = t->length = 0;
+	return t->counts;
 }
 
 /* The piece becomes what goes back of it, in place: it begins earlier by what was kept of a header. */
@@ -191,7 +194,7 @@ static uint32_t turn_stream(struct nd_frame_state *s, struct nd_batch *b)
 			piece = ND_MIN(left, (size_t)(ND_SOCKPERF_HEADER - t->at));
 			memcpy(t->head + t->at, at, piece);
 			t->at += (uint32_t)piece;
-			if (t->at == ND_SOCKPERF_HEADER && !open_message(s, t, b->now_ns, &n))
+			if (t->at == ND_SOCKPERF_HEADER && !open_message(s, t))
 				return ND_TURN_BROKEN;
 			if (t->at == ND_SOCKPERF_HEADER)
 				pass(t, t->head, ND_SOCKPERF_HEADER, &to);
@@ -203,7 +206,7 @@ static uint32_t turn_stream(struct nd_frame_state *s, struct nd_batch *b)
 		at += piece;
 		left -= piece;
 		if (t->at >= ND_SOCKPERF_HEADER && t->at == t->length)
-			t->at = t->length = 0;
+			n += close_message(t, b->now_ns);
 	}
 	b->iov[0] = (struct iovec){ begin, (size_t)(to - begin) };
 	return n;

@@ -393,6 +393,22 @@ static void tells_what_arrived(void **state)
 	close_end(&e);
 }
 
+/* A message of a stream counts when all of it is there. */
+static void counts_whole_messages(void **state)
+{
+	uint8_t room[64] = { [32 + 7] = 1, [32 + 9] = 3, [32 + 13] = 16 };
+	struct iovec v = { room + 32, 15 };
+	struct nd_batch b = { .iov = &v, .n = 1, .now_ns = 5 };
+	struct end e;
+
+	(void)state;
+	open_end(&e, false, 100, 1);
+	assert_int_equal(frame()->turn(&e.s, &b, &e.c, &e.sum), 0);
+	v = (struct iovec){ room + 32 + 15, 1 };
+	assert_int_equal(frame()->turn(&e.s, &b, &e.c, &e.sum), 1);
+	close_end(&e);
+}
+
 /* ... of a stream, cut at every place; the client takes the answer back in. */
 static void tells_over_a_stream(void **state)
 {
@@ -503,11 +519,17 @@ static void finds_gaps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_headers),       cmocka_unit_test(resumes_a_stream),
-		cmocka_unit_test(turns_datagrams),      cmocka_unit_test(turns_streams),
-		cmocka_unit_test(gives_up_on_nonsense), cmocka_unit_test(takes_answers),
-		cmocka_unit_test(tells_what_arrived),   cmocka_unit_test(tells_over_a_stream),
-		cmocka_unit_test(finds_gaps),           cmocka_unit_test(warms_up),
+		cmocka_unit_test(writes_headers),
+		cmocka_unit_test(resumes_a_stream),
+		cmocka_unit_test(turns_datagrams),
+		cmocka_unit_test(turns_streams),
+		cmocka_unit_test(gives_up_on_nonsense),
+		cmocka_unit_test(takes_answers),
+		cmocka_unit_test(tells_what_arrived),
+		cmocka_unit_test(tells_over_a_stream),
+		cmocka_unit_test(counts_whole_messages),
+		cmocka_unit_test(finds_gaps),
+		cmocka_unit_test(warms_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
