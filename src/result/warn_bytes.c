@@ -117,6 +117,27 @@ static void say_unlimited(const struct nd_subject *s, struct nd_str *out)
 		    s->d->label, SHARE(s->d->loss.lost_ratio));
 }
 
+/* Without numbers in them what came twice stands in for what is lost, and shows only where there is more of it. */
+static bool is_surplus(const struct nd_subject *s)
+{
+	const struct nd_loss *l = &s->d->loss;
+
+	return s->d->datagram && nd_known(l->sent) && nd_known(l->received) &&
+	       l->received > l->sent;
+}
+
+static void say_surplus(const struct nd_subject *s, struct nd_str *out)
+{
+	const struct nd_loss *l = &s->d->loss;
+
+	nd_str_addf(out, "%s: %llu more datagram%s came than were sent: ", s->d->label,
+		    NUMBER(l->received - l->sent), TIMES(l->received - l->sent));
+	nd_str_add(out, nd_known(l->duplicate)
+				? "the sender's count is older than the receiver's"
+				: "some came twice, and they are too small for numbers (-l 8): "
+				  "what is lost cannot be told");
+}
+
 /* Messages per second that the sender came to. */
 static double offered_ops(const struct nd_direction *d)
 {
@@ -174,6 +195,7 @@ const struct nd_warn_row nd_warn_moved[] = {
 	{ "no_copy",              ABOUT_DIRECTION, is_uncopied,            say_uncopied },
 	{ "copied",               ABOUT_DIRECTION, is_copied,              say_copied },
 	{ "corrupt",              ABOUT_DIRECTION, is_corrupt,             say_corrupt },
+	{ "surplus",              ABOUT_DIRECTION, is_surplus,             say_surplus },
 	{ NULL, ABOUT_RESULT, NULL, NULL }
 };
 

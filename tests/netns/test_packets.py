@@ -118,6 +118,89 @@ def test_fragments_that_are_missing_are_there(pair, packets, family):
     assert report["directions"][0]["loss"]["unassembled"] == rule.dropped > 0
 
 
+def nft(host, script):
+    done = host.run(["nft", "-f", "-"], input=script)
+    if done.returncode != 0:
+        pytest.skip(f"this kernel or nft cannot: {done.stderr.splitlines()[0]}")
+
+
+def counted(host, table):
+    listed = host.run(["nft", "-j", "list", "counters"], check=True).stdout
+    return next(i["counter"]["packets"] for i in json.loads(listed)["nftables"]
+                if "counter" in i and i["counter"]["table"] == table)
+
+
+def copy_every(pair, every, size):
+    """Every so manieth datagram leaves a twice."""
+    nft(pair.a, f"""table netdev twice {{
+  counter n {{ }}
+  chain c {{
+    type filter hook egress device "{pair.a.dev}" priority 0
+    udp dport {pair.server.port} udp length {size + 8} numgen inc mod {every} == 1 \
+      counter name n dup to "{pair.a.dev}"
+  }}
+}}
+""")
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("family", ["ip4", "ip6"])
+@pytest.mark.parametrize("size", [8, 16, 100])
+def test_copies_hide_no_loss(pair, packets, size, family):
+    rule = one_in_a_hundred(pair, size)
+    copy_every(pair, 50, size)
+    report = packets("-l", size, "-n", 5000 * size, "--rate", 10000,
+                     target=getattr(pair.b, family))
+    dropped, passed = rule.counts()
+    loss = report["directions"][0]["loss"]
+    assert loss["received"] + loss["duplicate"] == passed
+    # of a datagram and its copy one may be dropped: then neither is lost nor came twice
+    copies = dropped + passed - loss["sent"]
+    assert copies > 0 and loss["lost"] == dropped - (copies - loss["duplicate"])
+    assert loss["reordered"] == 0
+
+
+@pytest.mark.plain
+def test_copies_without_numbers_are_said(pair, netdyno):
+    """More came than were sent: a ledger of datagrams without numbers says that it is blind."""
+    copy_every(pair, 50, 7)
+    done = pair.a.run([netdyno, "packets", pair.b.ip4, "-p", pair.server.port, "-l", 7, "-n",
+                       7 * 5000, "--rate", 10000, "-o", "json", "-q"], timeout=60 * slow())
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    loss = report["directions"][0]["loss"]
+    copies = counted(pair.a, "twice")
+    assert copies >= 100 and loss["received"] == 5000 + copies and loss["duplicate"] is None
+    said = {w["key"]: w["sentence"] for w in report["warnings"]}
+    assert f"{copies} more datagrams came than were sent" in said["surplus"]
+
+
+@pytest.mark.plain
+def test_what_overtakes_is_counted(pair, packets):
+    """Every fourth datagram takes a second cable, where it waits."""
+    pair.join(pair.a, pair.b)
+    dev = pair.a.devs[-1]
+    mac = pair.b.run(["cat", f"/sys/class/net/{pair.b.devs[-1]}/address"], check=True).stdout
+    pair.a.rate("2mbit", dev=dev, queue_ms=2000, burst=1600)
+    pair.a.ip(f"route add {pair.b.ip4} dev {dev} table 100")
+    pair.a.ip(f"neigh replace {pair.b.ip4} lladdr {mac.strip()} dev {dev}")
+    pair.a.ip("rule add fwmark 1 table 100")
+    nft(pair.a, f"""table ip slow {{
+  counter n {{ }}
+  chain c {{
+    type route hook output priority 0
+    udp dport {pair.server.port} udp length 108 numgen inc mod 4 == 1 \
+      counter name n meta mark set 1
+  }}
+}}
+""")
+    report = packets("-l", 100, "-n", 100 * 2000, "--rate", 10000)
+    loss = report["directions"][0]["loss"]
+    assert counted(pair.a, "slow") == 500
+    assert loss["lost"] == loss["duplicate"] == 0
+    assert 0 < loss["reordered"] <= 500
+
+
 def test_stream_has_the_same_ledger(pair, stream_json):
     rule = one_in_a_hundred(pair, 1000)
     report = stream_json(pair.a, pair.server, "-u", "-l", 1000, "-n", "2M", "-b", "40M")

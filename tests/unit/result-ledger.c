@@ -280,6 +280,52 @@ static void never_below_zero(void **state)
 	nd_result_done(&r);
 }
 
+static const char *surplus_of(struct nd_result *r)
+{
+	const struct nd_warning *w = r->warnings.v;
+
+	for (uint64_t i = 0; i < r->warnings.n; i++)
+		if (!strcmp(w[i].key, "surplus"))
+			return w[i].sentence;
+	return NULL;
+}
+
+/* Copies of datagrams without numbers, or a sender that was heard earlier than the receiver: it is said. */
+static void says_what_is_too_much(void **state)
+{
+	static const struct {
+		uint64_t messages, unique;
+		const char *words;
+	} cases[] = {
+		{ 50000, NO, NULL },
+		{ 50041, NO, "41 more datagrams came than were sent: some came twice" },
+		{ 50001, NO, "1 more datagram came" },
+		{ 50041, 50000, NULL },
+		{ 50041, 50041, "the sender's count is older" },
+	};
+	const struct row c = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ND_COUNTOF(cases); i++) {
+		struct nd_result r;
+		struct nd_part *rx;
+
+		fix_make(&fix_udp, &r);
+		lose(&r, &c);
+		rx = r.server->parts.v;
+		rx->run.rx_messages = cases[i].messages;
+		rx->run.rx_unique = cases[i].unique;
+		rx->run.rx_duplicate = cases[i].unique == NO ? NO : 0;
+		(void)join(&r);
+		assert_int_equal(nd_result_warn(&r), 0);
+		if (!cases[i].words)
+			assert_null(surplus_of(&r));
+		else if (!surplus_of(&r) || !strstr(surplus_of(&r), cases[i].words))
+			fail_msg("says: %s", surplus_of(&r));
+		nd_result_done(&r);
+	}
+}
+
 static void keeps_kinds_of_packets_apart(void **state)
 {
 	const struct nd_direction *d;
@@ -323,6 +369,7 @@ int main(void)
 		cmocka_unit_test(says_what_it_cannot_see),
 		cmocka_unit_test(window_has_the_last_ones),
 		cmocka_unit_test(never_below_zero),
+		cmocka_unit_test(says_what_is_too_much),
 		cmocka_unit_test(keeps_kinds_of_packets_apart),
 	};
 
