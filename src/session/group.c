@@ -24,6 +24,7 @@ struct nd_member {
 	struct nd_served *served;   /* borrowed; NULL: gone */
 	struct nd_timer *patience;  /* owned */
 	uint64_t number;            /* from 1 on */
+	uint64_t most;              /* that were there together while it was */
 	uint64_t rtt_ns;
 	bool is_ready, has_rows;
 	const char *client, *address; /* in the group's arena, as all below */
@@ -315,7 +316,7 @@ static void on_impatient(void *user)
 		return;
 	(void)nd_fail(
 		&err, -ETIMEDOUT, "group '%s': %llu of %llu clients came within %s",
-		m->group->sum.name, ULL(m->group->member_n), ULL(m->group->sum.expected),
+		m->group->sum.name, ULL(m->most), ULL(m->group->sum.expected),
 		nd_format_unit(m->served->plan.group_wait_ns, ND_UNIT_TIME_NS, text, sizeof(text)));
 	ev.reason = err.text;
 	nd_test_feed(&m->served->test, &ev);
@@ -383,6 +384,8 @@ static int add_member(struct nd_gathering *g, struct nd_served *c)
 	m->group = g;
 	m->served = c;
 	m->number = ++g->member_n;
+	for (struct nd_member *one = g->members; one; one = one->next)
+		one->most = ND_MAX(one->most, g->member_n);
 	m->address =
 		nd_arena_dup(&g->arena, nd_addr_text(&c->test.peer, false, text, sizeof(text)));
 	m->client = m->address;
