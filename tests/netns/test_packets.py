@@ -130,6 +130,31 @@ def counted(host, table):
                 if "counter" in i and i["counter"]["table"] == table)
 
 
+@pytest.mark.plain
+@pytest.mark.parametrize("family", ["ip4", "ip6"])
+@pytest.mark.parametrize("stage, change", [("checksum", "@th,160,16 set 0x1234"),
+                                           ("no such port", "udp dport set 9")],
+                         ids=["checksum", "port"])
+def test_what_udp_turns_away_is_there(pair, packets, stage, change, family):
+    """One in a hundred is bent on its way, another one in a hundred is dropped behind that."""
+    # else the kernel leaves the sum to the interface, and nobody looks at it
+    pair.a.run(["ethtool", "-K", pair.a.dev, "tx", "off"], check=True)
+    size, key = 100, f"udp dport {pair.server.port} udp length 108"
+    nft(pair.a, f"""table netdev bent {{
+  counter n {{ }}
+  chain c {{
+    type filter hook egress device "{pair.a.dev}" priority 0
+    {key} numgen inc mod 100 == 7 counter name n {change}
+  }}
+}}
+""")
+    rule = one_in_a_hundred(pair, size)
+    report = packets("-l", size, "-n", 5000 * size, "--rate", 10000,
+                     target=getattr(pair.b, family))
+    assert counted(pair.a, "bent") == 50
+    assert places(report) == {stage: 50, "between, or not seen": rule.dropped}
+
+
 def copy_every(pair, every, size):
     """Every so manieth datagram leaves a twice."""
     nft(pair.a, f"""table netdev twice {{
