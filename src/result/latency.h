@@ -61,7 +61,8 @@ struct nd_latency {
 };
 
 extern const struct nd_table nd_latency_table, nd_times_table, nd_quantile_table;
-extern const struct nd_table nd_parted_table, nd_turned_table; /* of the asking, the answering end */
+extern const struct nd_table nd_parted_table,
+	nd_turned_table; /* of the asking, the answering end */
 
 /** nd_times_from() - what of a histogram stands in a report, into @a. -ENOMEM. */
 ND_MUST_CHECK int nd_times_from(const struct nd_hist_view *v, struct nd_arena *a,

@@ -140,10 +140,10 @@ struct nd_worker {
 
 	/* gifts: main writes, worker reads, guarded by .lock; or a socket pair with own tables */
 	pthread_mutex_t lock;
-	struct nd_gift *gifts;             /* owned */
+	struct nd_gift *gifts;  /* owned */
 	size_t gift_at, gift_n; /* gifts from gift_at to gift_n wait */
-	uint64_t handed_n;                 /* of all gifts; main thread only */
-	int pair[2];                       /* [0] main's end, [1] worker's; -1 without own tables */
+	uint64_t handed_n;      /* of all gifts; main thread only */
+	int pair[2];            /* [0] main's end, [1] worker's; -1 without own tables */
 	int wake_fd;
 };
 
