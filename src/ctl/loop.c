@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/grow.h"
 #include "base/time.h"
 #include "ctl/ctl.h"
 #include "ctl/int.h"
@@ -42,7 +41,7 @@ struct nd_loop {
 	bool quit, at_once;
 	uint64_t turn_ns;       /* the clock when this turn's timers were looked at */
 	struct nd_timer **heap; /* owned; room for every timer there is */
-	size_t heap_n, timers;
+	size_t heap_n, heap_room, timers;
 	uint64_t order;
 	struct nd_trash *trash; /* owned */
 	struct nd_linger *lingering;
@@ -223,8 +222,15 @@ int nd_timer_new(struct nd_loop *l, nd_timer_fn fn, void *user, struct nd_timer 
 	struct nd_timer *t;
 
 	/* Room is made here, so that setting a timer cannot fail. */
-	if (nd_grow(l->heap, l->timers) < 0)
-		return -ENOMEM;
+	if (l->timers == l->heap_room) {
+		size_t room = l->heap_room ? 2 * l->heap_room : 16;
+		struct nd_timer **heap = reallocarray(l->heap, room, sizeof(struct nd_timer *));
+
+		if (!heap)
+			return -ENOMEM;
+		l->heap = heap;
+		l->heap_room = room;
+	}
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
