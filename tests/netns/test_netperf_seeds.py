@@ -11,7 +11,8 @@ import pytest
 
 from kit.net import poll, slow
 
-pytestmark = pytest.mark.usefixtures("lab")
+# plain: the peers' tests lead sanitizers through the same code
+pytestmark = [pytest.mark.usefixtures("lab"), pytest.mark.plain]
 
 # As the article has them. The second redirection of the first is the article's own.
 SERVERS = """\

@@ -15,6 +15,8 @@ from kit import ntttcp
 from kit.net import poll, slow
 from test_ntttcp_golden import LINUX, THROUGHPUT_LINE, WANTED, WINDOWS
 
+pytestmark = pytest.mark.plain  # the peers' tests lead sanitizers through the same code
+
 # The first word would be taken for the result by the suite for Windows guests.
 TOTAL = re.compile(r"^ *TOTAL +([0-9.]+)", re.MULTILINE)
 INTERRUPTS = "--show-dev-interrupts Hypervisor callback interrupts"  # three words, not quoted

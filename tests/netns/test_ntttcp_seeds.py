@@ -11,6 +11,8 @@ import pytest
 from kit import ntttcp
 from kit.net import Lab, slow
 
+pytestmark = pytest.mark.plain  # the peers' tests lead sanitizers through the same code
+
 # Two threads, two ports, TCP; Windows words. The article of three languages says the same.
 EC2_TCP = (r"ntttcp -r -p 80 -a 6 -t 60 -cd 5 -wu 5 -v -xml c:\bench.xml -m 1,0,192.168.1.4 1,1,192.168.1.4",
            r"ntttcp -s -p 80 -a -t 60 -cd 5 -wu 5 -m 1,0,192.168.1.4 1,1,192.168.1.4")

@@ -107,6 +107,7 @@ def test_losses_of_two_kinds_are_told_apart(pair, packets):
     assert list(lost) == ["queueing discipline"]
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("family", ["ip", "ip6"])
 def test_fragments_that_are_missing_are_there(pair, packets, family):
     """Two fragments a datagram: each that is lost costs one."""
